@@ -1,0 +1,102 @@
+/*
+ * Programs of which only the procedures' names are known so far: their calls
+ * are timed and counted, their arguments are not read.
+ */
+#include "decoders.h"
+
+#define COUNT(rows) (sizeof (rows) / sizeof (rows)[0])
+#define DECODER(NAME, PROGRAM, VERSION, LABEL, ROWS)		\
+	const struct decoder NAME = {				\
+		.program = PROGRAM,				\
+		.version = VERSION,				\
+		.label = LABEL,					\
+		.procedures = ROWS,				\
+		.procedure_count = COUNT(ROWS),			\
+	}
+
+/* RFC 1094 section 2.2 */
+static const struct decoder_procedure nfs2[] = {
+	{ .name = "NULL" }, { .name = "GETATTR" }, { .name = "SETATTR" }, { .name = "ROOT" },
+	{ .name = "LOOKUP" }, { .name = "READLINK" }, { .name = "READ" }, { .name = "WRITECACHE" },
+	{ .name = "WRITE" }, { .name = "CREATE" }, { .name = "REMOVE" }, { .name = "RENAME" },
+	{ .name = "LINK" }, { .name = "SYMLINK" }, { .name = "MKDIR" }, { .name = "RMDIR" },
+	{ .name = "READDIR" }, { .name = "STATFS" },
+};
+DECODER(nfs2_decoder, 100003, 2, "2", nfs2);
+
+/* RFC 7530 section 16 */
+static const struct decoder_procedure nfs4[] = {
+	{ .name = "NULL" }, { .name = "COMPOUND" },
+};
+DECODER(nfs4_decoder, 100003, 4, "4", nfs4);
+
+/* RFC 7530 section 16 and RFC 8881 section 20: a transient program of the client's choice (RFC 5531 section 8.3) */
+static const struct decoder_procedure nfs4cb[] = {
+	{ .name = "CB_NULL" }, { .name = "CB_COMPOUND" },
+};
+const struct decoder nfs4cb_decoder = {
+	.program = 0x40000000,
+	.program_last = 0x5fffffff,
+	.version = 1,
+	.label = "nfs4cb",
+	.procedures = nfs4cb,
+	.procedure_count = COUNT(nfs4cb),
+};
+
+/* RFC 1094 appendix A, RFC 1813 section 5.2 */
+static const struct decoder_procedure mount[] = {
+	{ .name = "NULL" }, { .name = "MNT" }, { .name = "DUMP" }, { .name = "UMNT" },
+	{ .name = "UMNTALL" }, { .name = "EXPORT" },
+};
+DECODER(mount1_decoder, 100005, 1, "mount1", mount);
+DECODER(mount3_decoder, 100005, 3, "mount3", mount);
+
+/* RFC 1813 section 6.3 and The Open Group's XNFS */
+static const struct decoder_procedure nlm[] = {
+	{ .name = "NULL" }, { .name = "TEST" }, { .name = "LOCK" }, { .name = "CANCEL" },
+	{ .name = "UNLOCK" }, { .name = "GRANTED" }, { .name = "TEST_MSG" }, { .name = "LOCK_MSG" },
+	{ .name = "CANCEL_MSG" }, { .name = "UNLOCK_MSG" }, { .name = "GRANTED_MSG" },
+	{ .name = "TEST_RES" }, { .name = "LOCK_RES" }, { .name = "CANCEL_RES" },
+	{ .name = "UNLOCK_RES" }, { .name = "GRANTED_RES" },
+	[20] = { .name = "SHARE" }, [21] = { .name = "UNSHARE" }, [22] = { .name = "NM_LOCK" },
+	[23] = { .name = "FREE_ALL" },
+};
+DECODER(nlm1_decoder, 100021, 1, "nlm1", nlm);
+DECODER(nlm3_decoder, 100021, 3, "nlm3", nlm);
+DECODER(nlm4_decoder, 100021, 4, "nlm4", nlm);
+
+static const struct decoder_procedure nsm[] = {
+	{ .name = "NULL" }, { .name = "STAT" }, { .name = "MON" }, { .name = "UNMON" },
+	{ .name = "UNMON_ALL" }, { .name = "SIMU_CRASH" }, { .name = "NOTIFY" },
+};
+DECODER(nsm1_decoder, 100024, 1, "nsm1", nsm);
+
+static const struct decoder_procedure nfsacl[] = {
+	{ .name = "NULL" }, { .name = "GETACL" }, { .name = "SETACL" }, { .name = "GETATTR" },
+	{ .name = "ACCESS" },
+};
+DECODER(nfsacl2_decoder, 100227, 2, "nfsacl2", nfsacl);
+DECODER(nfsacl3_decoder, 100227, 3, "nfsacl3", nfsacl);
+
+/* RFC 1833 section 3.2 */
+static const struct decoder_procedure portmap[] = {
+	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETPORT" },
+	{ .name = "DUMP" }, { .name = "CALLIT" },
+};
+DECODER(portmap2_decoder, 100000, 2, "portmap2", portmap);
+
+/* RFC 1833 section 2.2.1 */
+static const struct decoder_procedure rpcbind[] = {
+	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETADDR" },
+	{ .name = "DUMP" }, { .name = "BCAST" }, { .name = "GETTIME" }, { .name = "UADDR2TADDR" },
+	{ .name = "TADDR2UADDR" }, { .name = "GETVERSADDR" }, { .name = "INDIRECT" },
+	{ .name = "GETADDRLIST" }, { .name = "GETSTAT" },
+};
+DECODER(rpcbind3_decoder, 100000, 3, "rpcbind3", rpcbind);
+DECODER(rpcbind4_decoder, 100000, 4, "rpcbind4", rpcbind);
+
+static const struct decoder_procedure rquota[] = {
+	{ .name = "NULL" }, { .name = "GETQUOTA" }, { .name = "GETACTIVEQUOTA" },
+	{ .name = "SETQUOTA" }, { .name = "SETACTIVEQUOTA" },
+};
+DECODER(rquota1_decoder, 100011, 1, "rquota1", rquota);

@@ -1,0 +1,96 @@
+/*
+ * One call and its reply as one capture point saw them.
+ *
+ * Times are nanoseconds since 1970 of the capturing host's clock. A field
+ * counts only when its OP_HAS_ bit is set in `valid`: what the capture does not
+ * show is unknown, never zero.
+ */
+#ifndef NFSCORR_NFS_OP_H
+#define NFSCORR_NFS_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum op_has {
+	OP_HAS_CALL_FIRST = 1 << 0,	/* call_first_ns, call_frame */
+	OP_HAS_CALL_LAST = 1 << 1,
+	OP_HAS_REPLY_FIRST = 1 << 2,	/* reply_first_ns, reply_frame */
+	OP_HAS_REPLY_LAST = 1 << 3,
+	OP_HAS_FILE = 1 << 4,
+	OP_HAS_OFFSET = 1 << 5,
+	OP_HAS_REQUESTED = 1 << 6,
+	OP_HAS_MOVED = 1 << 7,
+	OP_HAS_STABLE = 1 << 8,
+	OP_HAS_STATUS = 1 << 9,
+	OP_HAS_SLOT = 1 << 10,
+	OP_HAS_PATH = 1 << 11,
+	OP_TIMES = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST,
+};
+
+enum op_outcome {
+	OP_ANSWERED,
+	OP_UNANSWERED,		/* no reply, and no sign that the capture lost packets there */
+	OP_LOST_IN_CAPTURE,	/* no reply, and it may lie in what the capture lacks */
+	OP_IN_FLIGHT,		/* no reply yet when the capture ended */
+	OP_EVICTED,		/* dropped from a full table */
+	OP_OUTCOMES,
+};
+
+/* How the times of an op came about: what the clock and the parts may trust. */
+enum op_flag {
+	OP_CALL_TIME_DEDUCED = 1 << 0,	/* a time of the call stems from bytes that were not captured */
+	OP_REPLY_TIME_DEDUCED = 1 << 1,	/* the same of the reply */
+	OP_RPC_ERROR = 1 << 2,		/* denied, or accepted with another status than SUCCESS */
+	OP_CALL_MALFORMED = 1 << 3,
+	OP_REPLY_MALFORMED = 1 << 4,
+	OP_CONNECTION_ENDED = 1 << 5,	/* no reply, and its connection is over: it may be sent again on another */
+};
+
+/*
+ * A fingerprint of the arguments that two captures with different snap lengths
+ * can still compare: hashes of three prefixes, each valid only where all of it
+ * was captured, and the exact length of the arguments. Credential and verifier
+ * are not in it.
+ */
+enum { ARG_PREFIXES = 3 };
+struct arg_print {
+	uint32_t args_len;		/* bytes; valid when length_known */
+	uint32_t prefix[ARG_PREFIXES];	/* over min(24, 64, 160; args_len) bytes */
+	uint8_t prefixes;		/* how many of them are known, from the first on */
+	bool length_known;
+};
+
+/* An IPv4 address stands mapped into IPv6 (RFC 4291 section 2.5.5.2). */
+struct net_endpoint {
+	uint8_t address[16];
+	uint16_t port;
+};
+
+struct nfs_op {
+	int64_t call_first_ns, call_last_ns, reply_first_ns, reply_last_ns;
+	uint64_t call_frame, reply_frame;	/* 1-based, of the record's first byte */
+	uint64_t connection;			/* serial of the connection's epoch in its capture, from 1 */
+	struct net_endpoint client, server;
+	uint32_t xid, program, version, procedure;
+	uint32_t minor, operation;		/* of a COMPOUND; else 0 and the procedure */
+	uint32_t status;			/* the protocol's own; 0 is OK */
+	uint32_t requested_bytes, moved_bytes;
+	uint32_t stable;			/* WRITE: stable_how of the call (RFC 1813 section 3.3.7) */
+	uint32_t retransmits;			/* copies after the first */
+	uint32_t slot;
+	int64_t path_ns;			/* smallest round trip from this capture point to the server so far */
+	uint64_t file_offset;
+	uint64_t file;				/* hash of the file handle */
+	struct arg_print print;
+	uint32_t valid;				/* enum op_has */
+	uint8_t outcome;			/* enum op_outcome */
+	uint8_t flags;				/* enum op_flag */
+};
+
+static inline bool
+op_has(const struct nfs_op *op, uint32_t bits)
+{
+	return (op->valid & bits) == bits;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * One ONC RPC message as its header tells it (RFC 5531 section 9).
+ */
+#ifndef NFSCORR_RPC_MESSAGE_H
+#define NFSCORR_RPC_MESSAGE_H
+
+#include <nfscorr/xdr.h>
+
+/* RFC 5531 section 9; named apart from libtirpc's enums, which tests include too. */
+enum rpc_type { RPC_TYPE_CALL = 0, RPC_TYPE_REPLY = 1 };
+
+struct rpc_message {
+	uint32_t xid;
+	uint8_t type;			/* enum rpc_type */
+	bool header_complete;		/* the body cursor stands at the arguments or results */
+	/* calls */
+	uint32_t program;
+	uint32_t version;
+	uint32_t procedure;
+	uint32_t credential_flavor;
+	/* replies */
+	uint32_t reply_stat;		/* MSG_ACCEPTED 0, MSG_DENIED 1 */
+	uint32_t detail;		/* accept_stat, or reject_stat of a denied reply */
+	struct xdr_cursor body;		/* at the arguments or results when header_complete */
+};
+
+/* True when the reply carries results: accepted and SUCCESS. */
+static inline bool
+rpc_message_succeeded(const struct rpc_message *message)
+{
+	return message->header_complete && message->reply_stat == 0 && message->detail == 0;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * The packets of the last moments, found by a hash of what two copies of one
+ * packet share. A ring holds them in the order of the capture; each entry leads
+ * to the one before it with the same head, so that nothing is ever removed:
+ * what the ring has overwritten is known by its serial number. What is found
+ * depends on the packets only, never on the seed.
+ */
+#include "capture/duplicates.h"
+
+#include <glib.h>
+#include <xxhash.h>
+
+#include "base/arith.h"
+
+enum {
+	WINDOW_NS = 10 * NS_PER_MS,
+	RING = 512,		/* packets; a power of two */
+	HEADS = 1024,		/* a power of two */
+};
+
+struct entry {
+	uint64_t hash;
+	int64_t ts_ns;
+	uint64_t before;	/* serial of an older entry with the same head */
+};
+
+struct duplicates {
+	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
+	uint64_t serial;	/* of the next entry; starts where 0 is out of the ring */
+	uint64_t heads[HEADS];	/* serials */
+	struct entry ring[RING];
+};
+
+struct duplicates *
+duplicates_new(void)
+{
+	struct duplicates *duplicates = g_new0(struct duplicates, 1);
+
+	duplicates->seed = (uint64_t)g_random_int() << 32 | g_random_int();
+	duplicates->serial = RING + 1;
+	return duplicates;
+}
+
+void
+duplicates_free(struct duplicates *duplicates)
+{
+	g_free(duplicates);
+}
+
+/*
+ * Of all that two copies have in common and two packets have not; each step
+ * seeds the next. The TTL, the traffic class and the link header may differ
+ * between copies, and so may the checksum: before the device fills it in, it is
+ * that of the pseudo header. Urgent pointer and options follow it.
+ */
+static uint64_t
+packet_hash(uint64_t seed, const struct segment *segment)
+{
+	enum { CHECKSUM = 16, BEHIND_CHECKSUM = 18 };
+	uint64_t lengths = (uint64_t)segment->payload_wire_len << 32 |
+	    (uint32_t)segment->direction << 16 | segment->ip_id;
+	uint64_t hash = XXH3_64bits_withSeed(&segment->key, sizeof(segment->key), seed + lengths);
+
+	hash = XXH3_64bits_withSeed(segment->header, CHECKSUM, hash);
+	return XXH3_64bits_withSeed(segment->header + BEHIND_CHECKSUM,
+	    segment->header_len - BEHIND_CHECKSUM, hash);
+}
+
+bool
+duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
+{
+	uint64_t hash = packet_hash(duplicates->seed, segment);
+	uint64_t *head = &duplicates->heads[hash % HEADS];
+	int64_t ts_ns = segment->packet->ts_ns;
+	struct entry *entry;
+
+	/* The latest entry with the hash decides; those before it are further away. */
+	for (uint64_t at = *head; duplicates->serial - at <= RING; at = entry->before) {
+		int64_t apart_ns;
+
+		entry = &duplicates->ring[at % RING];
+		if (entry->hash != hash)
+			continue;
+		apart_ns = ts_ns - entry->ts_ns;
+		if (apart_ns >= -WINDOW_NS && apart_ns <= WINDOW_NS)
+			return true;
+		break;
+	}
+	entry = &duplicates->ring[duplicates->serial % RING];
+	*entry = (struct entry){ .hash = hash, .ts_ns = ts_ns, .before = *head };
+	*head = duplicates->serial++;
+	return false;
+}

@@ -1,0 +1,186 @@
+#include "capture/segment.h"
+
+#include <string.h>
+
+#include "capture/ip.h"
+#include "capture/link.h"
+
+/* flow_key is hashed and compared as bytes. */
+_Static_assert(sizeof(struct flow_key) == 36, "flow_key has padding");
+
+enum {
+	TCP_LEN = 20,
+	TUNNELS_MAX = 4,
+	WINDOW_SCALE_MAX = 14,	/* RFC 7323 section 2.3: larger ones mean 14 */
+};
+
+static const uint8_t result_of[] = {
+	[LAYER_FOUND] = SEGMENT_TCP,
+	[LAYER_OTHER] = SEGMENT_OTHER,
+	[LAYER_FRAGMENT] = SEGMENT_FRAGMENT,
+	[LAYER_CUT] = SEGMENT_CUT,
+	[LAYER_BAD] = SEGMENT_BAD,
+};
+
+/* Takes off all that lies before the TCP header. */
+static enum layer_result
+strip_to_tcp(int link_type, struct layer *layer, struct ip_header *ip)
+{
+	enum layer_result result = link_strip(link_type, layer);
+
+	for (unsigned depth = 0; result == LAYER_FOUND; depth++) {
+		result = ip_strip(layer, ip);
+		if (result == LAYER_FRAGMENT && ip->protocol != IP_TCP)
+			return LAYER_OTHER;
+		if (result != LAYER_FOUND || ip->protocol == IP_TCP)
+			return result;
+		if (depth == TUNNELS_MAX)
+			return LAYER_OTHER;
+		result = ip_strip_tunnel(ip->protocol, layer);
+	}
+	return result;
+}
+
+/* Less than, equal to or greater than 0: how the source compares with the destination. */
+static int
+compare_endpoints(const struct ip_header *ip, uint16_t source_port, uint16_t destination_port)
+{
+	int order;
+
+	if (ip->version == 4) {
+		uint32_t source = load_be32(ip->source);
+		uint32_t destination = load_be32(ip->destination);
+
+		order = (source > destination) - (source < destination);
+	} else {
+		order = memcmp(ip->source, ip->destination, 16);
+	}
+	return order != 0 ? order : (int)source_port - destination_port;
+}
+
+static void
+set_address(uint8_t to[16], const struct ip_header *ip, const uint8_t *address)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (ip->version == 4) {
+		memcpy(to, mapped, sizeof(mapped));
+		memcpy(to + sizeof(mapped), address, 4);
+	} else {
+		memcpy(to, address, 16);
+	}
+}
+
+static void
+set_key(struct segment *segment, const struct ip_header *ip, const uint8_t *tcp)
+{
+	uint16_t source_port = load_be16(tcp);
+	uint16_t destination_port = load_be16(tcp + 2);
+	unsigned from = compare_endpoints(ip, source_port, destination_port) > 0;
+
+	set_address(segment->key.address[from], ip, ip->source);
+	set_address(segment->key.address[!from], ip, ip->destination);
+	segment->key.port[from] = source_port;
+	segment->key.port[!from] = destination_port;
+	segment->direction = (uint8_t)from;
+}
+
+/* The options of a SYN (RFC 9293 section 3.2, RFC 7323 section 2.2). */
+static void
+read_options(struct segment *segment, const uint8_t *tcp, uint32_t header_len)
+{
+	enum { END = 0, NO_OPERATION = 1, MSS = 2, WINDOW_SCALE = 3 };
+	uint32_t at = TCP_LEN;
+
+	while (at < header_len && tcp[at] != END) {
+		uint32_t len;
+
+		if (tcp[at] == NO_OPERATION) {
+			at++;
+			continue;
+		}
+		if (at + 1 == header_len)
+			return;
+		len = tcp[at + 1];
+		if (len < 2 || at + len > header_len)
+			return;
+		if (tcp[at] == MSS && len == 4)
+			segment->mss = load_be16(tcp + at + 2);
+		if (tcp[at] == WINDOW_SCALE && len == 3) {
+			segment->has_window_scale = true;
+			segment->window_scale = tcp[at + 2] < WINDOW_SCALE_MAX ?
+			    tcp[at + 2] : WINDOW_SCALE_MAX;
+		}
+		at += len;
+	}
+}
+
+/*
+ * RFC 9293 section 3.1.
+ *
+ *      0                   1                   2                   3
+ *      |          Source Port          |       Destination Port        |
+ *      |                        Sequence Number                        |
+ *      |                    Acknowledgment Number                      |
+ *      | Offset| Rsrvd |     Flags     |            Window             |
+ *      |           Checksum            |         Urgent Pointer        |
+ *      |                            Options                            |
+ */
+static enum layer_result
+read_tcp(struct segment *segment, struct layer *layer, const struct ip_header *ip)
+{
+	const uint8_t *tcp = layer->data;
+	enum layer_result result = layer_need(layer, TCP_LEN);
+	uint32_t header_len;
+
+	if (result != LAYER_FOUND)
+		return result;
+	header_len = (uint32_t)(tcp[12] >> 4) * 4;
+	if (header_len < TCP_LEN)
+		return LAYER_BAD;
+	result = layer_need(layer, header_len);
+	if (result != LAYER_FOUND)
+		return result;
+	set_key(segment, ip, tcp);
+	segment->seq = load_be32(tcp + 4);
+	segment->ack = load_be32(tcp + 8);
+	segment->flags = tcp[13];
+	segment->window = load_be16(tcp + 14);
+	segment->mss = 0;
+	segment->window_scale = 0;
+	segment->has_window_scale = false;
+	if (segment->flags & TCP_SYN)
+		read_options(segment, tcp, header_len);
+	layer_skip(layer, header_len);
+	segment->header = tcp;
+	segment->header_len = (uint8_t)header_len;
+	segment->ip_id = ip->id;
+	segment->payload = layer->data;
+	segment->payload_cap_len = layer->cap_len;
+	segment->payload_wire_len = layer->wire_len;
+	return LAYER_FOUND;
+}
+
+enum segment_result
+segment_parse(const struct packet *packet, struct segment *segment)
+{
+	struct layer layer = {
+		.data = packet->data,
+		.cap_len = packet->cap_len,
+		.wire_len = packet->wire_len,
+	};
+	struct ip_header ip;
+	enum layer_result result = strip_to_tcp(packet->link_type, &layer, &ip);
+
+	if (result == LAYER_FOUND) {
+		segment->packet = packet;
+		result = read_tcp(segment, &layer, &ip);
+	}
+	return result_of[result];
+}
+
+bool
+segment_knows_link(int link_type)
+{
+	return link_known(link_type);
+}

@@ -1,0 +1,59 @@
+/*
+ * A TCP segment with its addresses, out of a packet of any link type.
+ */
+#ifndef CAPTURE_SEGMENT_H
+#define CAPTURE_SEGMENT_H
+
+#include <nfscorr/nfs_op.h>
+
+#include "capture/packet.h"
+
+enum tcp_flag { TCP_FIN = 0x01, TCP_SYN = 0x02, TCP_RST = 0x04, TCP_PSH = 0x08, TCP_ACK = 0x10 };
+
+/*
+ * The key of a flow: both endpoints in a fixed order (the smaller one, compared
+ * as bytes of address then port, is [0]), so that both directions share it.
+ * Padding-free: compared and hashed as bytes.
+ */
+struct flow_key {
+	uint8_t address[2][16];	/* IPv4 mapped into IPv6 */
+	uint16_t port[2];	/* host byte order */
+};
+
+struct segment {
+	const struct packet *packet;	/* borrowed */
+	struct flow_key key;
+	uint8_t direction;		/* 0: sent by endpoint 0 of the key, 1: by endpoint 1 */
+	uint8_t flags;			/* enum tcp_flag */
+	uint8_t window_scale;		/* of a SYN; 0 when the option is not there */
+	bool has_window_scale;
+	uint16_t window;		/* as on the wire, unscaled */
+	uint16_t mss;			/* of a SYN; 0 when the option is not there */
+	uint32_t seq, ack;
+	const uint8_t *header;		/* of TCP, with its options; borrowed with the packet */
+	uint8_t header_len;		/* bytes at header: 20..60 */
+	uint16_t ip_id;			/* IPv4 identification; 0 in IPv6, which has none */
+	const uint8_t *payload;		/* borrowed with the packet */
+	uint32_t payload_cap_len;	/* bytes at payload */
+	uint32_t payload_wire_len;	/* bytes the segment carried */
+};
+
+enum segment_result {
+	SEGMENT_TCP,
+	SEGMENT_OTHER,		/* not TCP over IP: nothing for us */
+	SEGMENT_FRAGMENT,	/* an IP fragment of TCP */
+	SEGMENT_CUT,		/* the capture cut it before the TCP header's end */
+	SEGMENT_BAD,		/* lengths that contradict one another */
+};
+
+/*
+ * Reads link, network and transport headers; bounded depth, no allocation, no
+ * state. The segment is set after SEGMENT_TCP only. Of tunnelled packets it is
+ * the innermost that counts.
+ */
+enum segment_result segment_parse(const struct packet *packet, struct segment *segment);
+
+/* The link types that segment_parse knows. */
+bool segment_knows_link(int link_type);
+
+#endif

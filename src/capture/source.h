@@ -1,0 +1,54 @@
+/*
+ * Where packets come from: a capture file, or standard input.
+ */
+#ifndef CAPTURE_SOURCE_H
+#define CAPTURE_SOURCE_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+#include "capture/packet.h"
+
+struct source;
+
+struct source_facts {
+	const char *name;	/* as the user gave it; borrowed from the source */
+	const char *format;	/* "pcap", "pcapng" */
+	int link_type;
+	uint32_t snaplen;	/* of the file header; 0: not known */
+	bool nanoseconds;	/* the file says that its time stamps have nanosecond resolution */
+	uint64_t bytes;		/* size of the file; 0 for a stream */
+	int64_t dropped_by_kernel;	/* -1: not known (files do not tell) */
+};
+
+/*
+ * "-" is standard input. Errors name the file and say what is wrong with it.
+ * filter is a pcap-filter expression, NULL for none; a wrong one is
+ * NFSCORR_ERROR_USAGE. Packets that it drops are counted in the frame numbers.
+ * Caller frees.
+ */
+struct source *source_open(const char *path, const char *filter, GError **error);
+void source_free(struct source *source);
+
+enum source_result {
+	SOURCE_PACKET,
+	SOURCE_END,
+	SOURCE_BROKEN,	/* error is set: NFSCORR_ERROR_CUT for a cut file, else FAILED; nothing follows */
+};
+/* A packet's time is 0 to 2^32 s, whatever the file claims. */
+enum source_result source_next(struct source *source, struct packet *packet, GError **error);
+
+/* Borrowed; constant while the source lives. */
+const struct source_facts *source_facts(const struct source *source);
+/*
+ * Bytes of the file consumed so far, about, for progress; 0 for a stream. Safe
+ * to call from another thread.
+ */
+uint64_t source_position(const struct source *source);
+/* True when the source can be opened again from its start (a regular file). */
+bool source_can_rewind(const struct source *source);
+
+/* True when both paths lead to the same file (device and inode). */
+bool source_same_file(const char *path, const char *other);
+
+#endif

@@ -1,0 +1,214 @@
+#include "capture/source_set.h"
+
+#include <string.h>
+
+struct member {
+	char *path;
+	int64_t first_ns;
+	struct source *source;		/* while it is being read */
+	struct source_facts facts;	/* name points to path */
+};
+
+struct source_set {
+	GArray *members;		/* struct member */
+	char *filter;
+	unsigned at;
+	uint64_t frame_base;		/* packets of the files in front */
+	uint64_t frames;
+	uint64_t all_bytes;
+	uint64_t done_bytes;		/* of files that were read */
+	GMutex lock;			/* members' sources change while another thread asks for the position */
+	GError *trouble;
+	bool can_rewind;
+};
+
+static void
+member_clear(gpointer data)
+{
+	struct member *member = data;
+
+	source_free(member->source);
+	g_free(member->path);
+}
+
+static gint
+by_first_stamp(gconstpointer a, gconstpointer b)
+{
+	const struct member *first = a, *second = b;
+
+	if (first->first_ns != second->first_ns)
+		return first->first_ns < second->first_ns ? -1 : 1;
+	return strcmp(first->path, second->path);
+}
+
+static void
+keep_trouble(struct source_set *set, GError *error)
+{
+	if (set->trouble == NULL)
+		set->trouble = error;
+	else
+		g_error_free(error);
+}
+
+/* Opens a file and looks at its first packet; in a set a file without packets does not count. */
+static bool
+add_member(struct source_set *set, const char *path, bool alone, GError **error)
+{
+	struct member member = { .path = g_strdup(path) };
+	GError *broken = NULL;
+
+	member.source = source_open(path, set->filter, error);
+	if (member.source == NULL) {
+		g_free(member.path);
+		return false;
+	}
+	member.facts = *source_facts(member.source);
+	member.facts.name = member.path;
+	set->can_rewind &= source_can_rewind(member.source);
+	if (!alone) {
+		struct packet first;
+		enum source_result result = source_next(member.source, &first, &broken);
+
+		if (result == SOURCE_BROKEN)
+			keep_trouble(set, broken);
+		if (result != SOURCE_PACKET) {
+			member_clear(&member);
+			return true;
+		}
+		member.first_ns = first.ts_ns;
+		source_free(member.source);
+		member.source = NULL;
+	}
+	set->all_bytes += member.facts.bytes;
+	g_array_append_val(set->members, member);
+	return true;
+}
+
+struct source_set *
+source_set_open(const char *const *paths, const char *filter, GError **error)
+{
+	struct source_set *set = g_new0(struct source_set, 1);
+	bool alone = paths[0] != NULL && paths[1] == NULL;
+
+	g_mutex_init(&set->lock);
+	set->filter = g_strdup(filter);
+	set->can_rewind = true;
+	set->members = g_array_new(FALSE, TRUE, sizeof(struct member));
+	g_array_set_clear_func(set->members, member_clear);
+	for (unsigned i = 0; paths[i] != NULL; i++) {
+		if (!add_member(set, paths[i], alone, error)) {
+			source_set_free(set);
+			return NULL;
+		}
+	}
+	g_array_sort(set->members, by_first_stamp);
+	return set;
+}
+
+void
+source_set_free(struct source_set *set)
+{
+	if (set == NULL)
+		return;
+	g_array_free(set->members, TRUE);
+	g_mutex_clear(&set->lock);
+	g_clear_error(&set->trouble);
+	g_free(set->filter);
+	g_free(set);
+}
+
+/* The file that is being read is over: on to the next one. */
+static void
+advance(struct source_set *set, struct member *member)
+{
+	g_mutex_lock(&set->lock);
+	source_free(member->source);
+	member->source = NULL;
+	set->done_bytes += member->facts.bytes;
+	set->at++;
+	g_mutex_unlock(&set->lock);
+	set->frame_base += set->frames;
+	set->frames = 0;
+}
+
+static bool
+open_member(struct source_set *set, struct member *member)
+{
+	GError *error = NULL;
+	struct source *source;
+
+	if (member->source != NULL)
+		return true;
+	source = source_open(member->path, set->filter, &error);
+	if (source == NULL) {
+		keep_trouble(set, error);
+		return false;
+	}
+	g_mutex_lock(&set->lock);
+	member->source = source;
+	g_mutex_unlock(&set->lock);
+	return true;
+}
+
+enum source_result
+source_set_next(struct source_set *set, struct packet *packet)
+{
+	while (set->at < set->members->len) {
+		struct member *member = &g_array_index(set->members, struct member, set->at);
+		GError *error = NULL;
+		enum source_result result = SOURCE_END;
+
+		if (open_member(set, member))
+			result = source_next(member->source, packet, &error);
+		if (result == SOURCE_PACKET) {
+			set->frames = packet->frame;
+			packet->frame += set->frame_base;
+			return SOURCE_PACKET;
+		}
+		if (result == SOURCE_BROKEN)
+			keep_trouble(set, error);
+		advance(set, member);
+	}
+	return SOURCE_END;
+}
+
+const GError *
+source_set_trouble(const struct source_set *set)
+{
+	return set->trouble;
+}
+
+unsigned
+source_set_count(const struct source_set *set)
+{
+	return set->members->len;
+}
+
+const struct source_facts *
+source_set_facts(const struct source_set *set, unsigned index)
+{
+	return &g_array_index(set->members, struct member, index).facts;
+}
+
+void
+source_set_position(const struct source_set *set, uint64_t *done, uint64_t *all)
+{
+	GMutex *lock = (GMutex *)&set->lock;
+
+	g_mutex_lock(lock);
+	*done = set->done_bytes;
+	if (set->at < set->members->len) {
+		const struct member *member = &g_array_index(set->members, struct member, set->at);
+
+		if (member->source != NULL)
+			*done += source_position(member->source);
+	}
+	*all = set->all_bytes;
+	g_mutex_unlock(lock);
+}
+
+bool
+source_set_can_rewind(const struct source_set *set)
+{
+	return set->can_rewind;
+}

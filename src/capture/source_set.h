@@ -1,0 +1,30 @@
+/*
+ * The files of one capture as one source: a rotated set is read in the order
+ * of its first time stamps, its packets numbered through.
+ */
+#ifndef CAPTURE_SOURCE_SET_H
+#define CAPTURE_SOURCE_SET_H
+
+#include "capture/source.h"
+
+struct source_set;
+
+/*
+ * paths: NULL-terminated; one or more. Each is opened once to see its first
+ * stamp; a file of a set without packets is left out. Errors as source_open.
+ */
+struct source_set *source_set_open(const char *const *paths, const char *filter, GError **error);
+void source_set_free(struct source_set *set);
+/* As source_next; a file that breaks ends itself, not the set: its error is kept (source_set_trouble). */
+enum source_result source_set_next(struct source_set *set, struct packet *packet);
+/* What went wrong while reading, the first error; NULL: nothing. Borrowed. */
+const GError *source_set_trouble(const struct source_set *set);
+
+unsigned source_set_count(const struct source_set *set);
+/* In the order of reading; borrowed. */
+const struct source_facts *source_set_facts(const struct source_set *set, unsigned index);
+/* Of all files; all 0: a stream. Safe from another thread. */
+void source_set_position(const struct source_set *set, uint64_t *done, uint64_t *all);
+bool source_set_can_rewind(const struct source_set *set);
+
+#endif

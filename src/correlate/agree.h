@@ -1,0 +1,22 @@
+/*
+ * What makes two ops of two captures possibly the same call, times aside.
+ */
+#ifndef CORRELATE_AGREE_H
+#define CORRELATE_AGREE_H
+
+#include <nfscorr/nfs_op.h>
+
+/* The same XID and procedure. */
+bool agree_call(const struct nfs_op *a, const struct nfs_op *b);
+/* Nothing that both know of arguments and length differs. */
+bool agree_args(const struct nfs_op *a, const struct nfs_op *b);
+/* Both know arguments, and there are some: that they agree means something. */
+bool agree_args_known(const struct nfs_op *a, const struct nfs_op *b);
+/* Nothing that both saw of the reply differs. */
+bool agree_reply(const struct nfs_op *a, const struct nfs_op *b);
+/* Seeded, over what agree_call compares. */
+uint64_t agree_call_hash(const struct nfs_op *op, uint64_t seed);
+/* For hashes: captures are hostile. It places in buckets, and has no other effect. */
+uint64_t agree_random_seed(void);
+
+#endif

@@ -1,0 +1,748 @@
+#include "correlate/clock.h"
+
+#include <glib.h>
+
+#include "base/arith.h"
+#include "correlate/pair_bounds.h"
+#include "correlate/polygon.h"
+#include "correlate/stretch.h"
+#include "correlate/suspicion.h"
+
+/*
+ * How pairs become bounds, bounds a line, and a line the split of the network
+ * time; and what happens when the clocks do not keep to one line.
+ *
+ * A pair that leaves no line is suspected. The line then rests, and nothing is
+ * emitted until the pairs behind it have decided. If the map splits and the two
+ * lines exclude each other, the offset has jumped: a call that is on neither
+ * side for certain has durations that the jump may be part of, and gets no
+ * split. If they do not exclude each other, only the slope is known to differ,
+ * and the two lines together bound the offset of such a call.
+ */
+
+enum {
+	WINDOW_PAIRS = 1000,
+	QUEUE_FIRST = 1 << 6,		/* a power of 2, as all that follow */
+	WAITING_MAX = 1 << 16,
+	PATIENCE_PAIRS = 1 << 13,	/* so many wait for the call that shows a window to be whole */
+	BAND_PAIRS = 250,
+	REREAD_MAX = 1 << 19,
+	RECORDS = CLOCK_STEPS_KEPT,
+};
+#define WINDOW_NS ((int64_t)NS_PER_S)
+/* A step is found some calls late: so long the time around it is on both sides. */
+#define AROUND_STEP_NS (10 * (int64_t)NS_PER_S)
+
+static const struct polygon_band no_band = { 0 };
+
+/* A moment on both hosts. The frame of a record is that of its first byte, so its end needs the stamp. */
+struct moment {
+	uint64_t frame[2];
+	int64_t stamp_ns[2];
+};
+static const struct moment nowhere = { .stamp_ns = { INT64_MIN, INT64_MIN } };
+
+/* A line that was true from first to last (server clock), for the facts. */
+struct record {
+	struct polygon line;
+	int64_t first_ns, last_ns;
+	uint64_t pairs;
+};
+
+struct clock_stage {
+	enum clock_mode mode;
+	int64_t given_ns;
+	pair_sink_fn *sink;
+	void *context;
+
+	struct op_pair *queue;		/* ring of the pairs that wait */
+	size_t room, head, waiting;
+	size_t read;			/* of the pairs that wait: those that were learned from or judged */
+	size_t reread;			/* since something was emitted */
+
+	struct stretch now, before;	/* before: when now follows a change */
+	bool suspicious;
+	size_t suspect;			/* place in the queue of the first pair that contradicts */
+	struct suspicion suspicion;
+	struct moment proven;		/* the last call that fits the line */
+	/* the lines of now without what the pairs that wait say */
+	struct polygon settled_recent, settled_whole;
+
+	bool window_begun;
+	int64_t window_start_ns;	/* server clock */
+	size_t closed;			/* pairs at the head whose window is over */
+	struct polygon closed_recent, closed_whole;	/* the lines at that moment */
+	uint64_t closed_frame[2], last_frame[2];	/* highest frames: of the closed pairs, of all that wait */
+
+	struct record *record[RECORDS];
+	unsigned records;
+	bool any;
+	int64_t first_ns, last_ns;	/* server clock, of all records ever */
+	uint32_t steps;
+	struct clock_step step[CLOCK_STEPS_KEPT];
+	uint64_t outliers;
+};
+
+/* ---- pairs ---- */
+
+static bool
+is_matched(const struct op_pair *pair)
+{
+	return pair->match == MATCH_MATCHED;
+}
+
+/* True when the pair's reply was there, on both hosts, no later than that. */
+static bool
+is_before(const struct op_pair *pair, const struct moment *moment)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		const struct nfs_op *op = &pair->op[side];
+
+		if (op->reply_frame > moment->frame[side] || op->reply_last_ns > moment->stamp_ns[side] ||
+		    op->reply_last_ns < op->reply_first_ns)
+			return false;
+	}
+	return true;
+}
+
+static void
+raise_frames(uint64_t frame[2], const struct op_pair *pair)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		uint64_t last = MAX(pair->op[side].call_frame, pair->op[side].reply_frame);
+
+		frame[side] = MAX(frame[side], last);
+	}
+}
+
+/* Moves the moment on to the stamps that a bound is made of. */
+static void
+raise_moment(struct moment *moment, const struct op_pair *pair, const struct bound *bound)
+{
+	const int64_t stamp_ns[2] = {
+		[PAIR_SERVER] = bound->at_ns,
+		[PAIR_CLIENT] = wrapping_minus(bound->at_ns, bound->offset_ns),
+	};
+
+	for (unsigned side = 0; side < 2; side++) {
+		uint64_t frame = bound->upper ? pair->op[side].call_frame : pair->op[side].reply_frame;
+
+		moment->frame[side] = MAX(moment->frame[side], frame);
+		moment->stamp_ns[side] = MAX(moment->stamp_ns[side], stamp_ns[side]);
+	}
+}
+
+/* The durations, which need no common clock. */
+static void
+measure(struct op_pair *pair)
+{
+	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
+
+	pair->parts = (struct attribution){ 0 };
+	pair->parts.total_ns = wrapping_minus(client->reply_last_ns, client->call_first_ns);
+	pair->parts.server_ns = wrapping_minus(server->reply_first_ns, server->call_last_ns);
+	pair->parts.network_ns = wrapping_minus(pair->parts.total_ns, pair->parts.server_ns);
+}
+
+/*
+ * The split of the network time, from what one or two lines say of the offset
+ * at both times at which the server stamped it: request and reply use one
+ * offset, so that they sum up, and what it drifts in between is in the error.
+ */
+static void
+split(const struct clock_stage *stage, struct op_pair *pair, const struct stretch *stretch,
+    const struct polygon_band *band, const struct stretch *other)
+{
+	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
+	struct attribution *parts = &pair->parts;
+	int64_t low, high, other_low, other_high, offset;
+
+	if (!polygon_offset_near(&stretch->recent, band, server->call_last_ns, server->reply_first_ns, &low, &high))
+		return;
+	if (other != NULL) {
+		if (!polygon_offset(&other->recent, server->call_last_ns, server->reply_first_ns, &other_low,
+		    &other_high))
+			return;
+		low = min_ns(low, other_low);
+		high = max_ns(high, other_high);
+	}
+	offset = stage->mode == CLOCK_GIVEN ? stage->given_ns : low + distance_ns(low, high) / 2;
+	parts->request_ns = wrapping_minus(wrapping_minus(server->call_last_ns, client->call_first_ns), offset);
+	parts->reply_ns = wrapping_minus(parts->network_ns, parts->request_ns);
+	parts->clock_error_ns = max_ns(distance_ns(offset, low), distance_ns(offset, high));
+	if (__builtin_add_overflow(parts->clock_error_ns, max_ns(resolution_ns(server), resolution_ns(client)),
+	    &parts->clock_error_ns))
+		parts->clock_error_ns = INT64_MAX;
+	parts->aligned = true;
+}
+
+/* ---- the queue ---- */
+
+static struct op_pair *
+queue_at(const struct clock_stage *stage, size_t place)
+{
+	return &stage->queue[(stage->head + place) & (stage->room - 1)];
+}
+
+static struct op_pair *
+queue_append(struct clock_stage *stage, const struct op_pair *pair)
+{
+	struct op_pair *added;
+
+	if (stage->waiting == stage->room) {
+		size_t room = stage->room == 0 ? QUEUE_FIRST : 2 * stage->room;
+		struct op_pair *queue = g_new(struct op_pair, room);
+
+		for (size_t i = 0; i < stage->waiting; i++)
+			queue[i] = *queue_at(stage, i);
+		g_free(stage->queue);
+		stage->queue = queue;
+		stage->room = room;
+		stage->head = 0;
+	}
+	added = queue_at(stage, stage->waiting++);
+	*added = *pair;
+	return added;
+}
+
+/* Hands on the pair at the head. */
+static void
+queue_emit(struct clock_stage *stage)
+{
+	stage->sink(stage->context, queue_at(stage, 0));
+	stage->head = (stage->head + 1) & (stage->room - 1);
+	stage->waiting--;
+	if (stage->read > 0)
+		stage->read--;
+}
+
+/* Around the next pairs at the head: most of their times, not all, for the rest costs little. */
+static void
+make_band(const struct clock_stage *stage, size_t pairs, struct polygon_band *band)
+{
+	const struct op_pair *first = queue_at(stage, 0), *last = queue_at(stage, pairs - 1);
+
+	*band = no_band;
+	if (is_matched(first) && is_matched(last))
+		polygon_band(&stage->now.recent, first->op[PAIR_SERVER].call_last_ns,
+		    last->op[PAIR_SERVER].reply_first_ns, band);
+}
+
+/* Emits so many pairs with what is known now. */
+static void
+emit(struct clock_stage *stage, size_t count)
+{
+	struct polygon_band band;
+
+	for (size_t i = 0; i < count; i++) {
+		struct op_pair *pair = queue_at(stage, 0);
+
+		if (i % BAND_PAIRS == 0)
+			make_band(stage, MIN(BAND_PAIRS, count - i), &band);
+		if (is_matched(pair) && stretch_holds(&stage->now, pair))
+			split(stage, pair, &stage->now, &band, NULL);
+		else if (is_matched(pair) && stage->now.bends)
+			split(stage, pair, &stage->now, &band, &stage->before);
+		queue_emit(stage);
+	}
+}
+
+/* ---- windows ---- */
+
+/* The window begins anew with what is left in the queue. */
+static void
+window_restart(struct clock_stage *stage)
+{
+	stage->closed = 0;
+	stage->reread = 0;
+	stage->window_begun = false;
+	stage->last_frame[0] = stage->last_frame[1] = 0;
+	for (size_t i = 0; i < stage->waiting; i++) {
+		const struct op_pair *pair = queue_at(stage, i);
+
+		if (!is_matched(pair))
+			continue;
+		if (!stage->window_begun)
+			stage->window_start_ns = pair->op[PAIR_SERVER].reply_last_ns;
+		stage->window_begun = true;
+		raise_frames(stage->last_frame, pair);
+	}
+}
+
+/* Before this pair joins: is the window over? */
+static void
+window_close(struct clock_stage *stage, const struct op_pair *pair)
+{
+	int64_t now_ns = pair->op[PAIR_SERVER].reply_last_ns;
+
+	if (!stage->window_begun) {
+		stage->window_begun = true;
+		stage->window_start_ns = now_ns;
+	}
+	if (stage->closed > 0 || stage->waiting == 0)
+		return;
+	if (stage->waiting < WINDOW_PAIRS && distance_ns(now_ns, stage->window_start_ns) < WINDOW_NS)
+		return;
+	stage->closed = stage->waiting;
+	polygon_copy(&stage->closed_recent, &stage->now.recent);
+	polygon_copy(&stage->closed_whole, &stage->now.whole);
+	stage->closed_frame[0] = stage->last_frame[0];
+	stage->closed_frame[1] = stage->last_frame[1];
+}
+
+/*
+ * A closed window goes out when a call that began behind all of its replies
+ * fits the line. Where the offset falls, replies that crossed the fall look
+ * merely slow; the next call shows it.
+ */
+static void
+window_emit(struct clock_stage *stage)
+{
+	emit(stage, stage->closed);
+	polygon_copy(&stage->settled_recent, &stage->closed_recent);
+	polygon_copy(&stage->settled_whole, &stage->closed_whole);
+	window_restart(stage);
+}
+
+/* ---- records ---- */
+
+/* The line through all of a stretch; unknown perhaps. */
+static struct record
+record_of(const struct stretch *stretch)
+{
+	struct record record = {
+		.first_ns = stretch->whole_first_ns,
+		.last_ns = stretch->whole_last_ns,
+		.pairs = stretch->whole_pairs,
+	};
+
+	polygon_copy(&record.line, &stretch->whole);
+	return record;
+}
+
+/* From when to when something is known, in all; unchanged when nothing is. */
+static void
+span(const struct clock_stage *stage, int64_t *first_ns, int64_t *last_ns)
+{
+	*first_ns = stage->first_ns;
+	*last_ns = stage->last_ns;
+	if (!polygon_known(&stage->now.whole))
+		return;
+	*first_ns = stage->any ? min_ns(*first_ns, stage->now.whole_first_ns) : stage->now.whole_first_ns;
+	*last_ns = stage->any ? max_ns(*last_ns, stage->now.whole_last_ns) : stage->now.whole_last_ns;
+}
+
+/* The line through all of a stretch is over, but for the facts; of too many the one with the fewest pairs goes. */
+static void
+keep_record(struct clock_stage *stage, const struct stretch *stretch)
+{
+	struct record *kept;
+	unsigned fewest = 0;
+
+	if (!polygon_known(&stretch->whole))
+		return;
+	span(stage, &stage->first_ns, &stage->last_ns);
+	stage->any = true;
+	if (stage->records < RECORDS)
+		kept = g_new(struct record, 1);
+	else {
+		for (unsigned i = 1; i < stage->records; i++)
+			if (stage->record[i]->pairs < stage->record[fewest]->pairs)
+				fewest = i;
+		kept = stage->record[fewest];
+		stage->records--;
+		for (unsigned i = fewest; i < stage->records; i++)
+			stage->record[i] = stage->record[i + 1];
+	}
+	stage->record[stage->records++] = kept;
+	*kept = record_of(stretch);
+}
+
+/* ---- changes ---- */
+
+/* From here on another stretch, whose first pairs may wait already. */
+static void
+begin_stretch(struct clock_stage *stage, const struct stretch *next)
+{
+	stage->before = stage->now;
+	stage->now = *next;
+	stage->suspicious = false;
+	stage->proven = nowhere;
+	polygon_init(&stage->settled_recent);
+	polygon_init(&stage->settled_whole);
+	window_restart(stage);
+}
+
+/* The line stands and the pair is wrong: all that came after it is read once more. */
+static void
+drop_suspicion(struct clock_stage *stage)
+{
+	stage->suspicious = false;
+	stage->outliers++;
+	stage->reread += stage->read;
+	stage->read = stage->suspect + 1;
+}
+
+/*
+ * The last moment that is surely before the change: of stamps that the new
+ * line rules out, of pairs that the old line allows. It takes two pairs to say
+ * so, since one outlier may by chance be where the old line is.
+ */
+static struct moment
+last_before(const struct clock_stage *stage)
+{
+	const struct suspicion *suspicion = &stage->suspicion;
+	struct moment last = nowhere, second = nowhere;
+	struct bound bound[PAIR_BOUNDS];
+
+	for (size_t i = 0; i < stage->waiting; i++) {
+		const struct op_pair *pair = queue_at(stage, i);
+		struct moment moment = nowhere;
+		unsigned bounds;
+
+		if (!is_matched(pair) || !stretch_holds(&stage->now, pair) ||
+		    suspicion_is_behind(suspicion, pair))
+			continue;
+		bounds = pair_bounds(pair, bound);
+		if (stretch_excludes(&stage->now, bound, bounds))
+			continue;
+		for (unsigned j = 0; j < bounds; j++)
+			if (stretch_excludes(&suspicion->next, &bound[j], 1))
+				raise_moment(&moment, pair, &bound[j]);
+		for (unsigned side = 0; side < 2; side++) {
+			second.frame[side] = MAX(second.frame[side], MIN(last.frame[side], moment.frame[side]));
+			last.frame[side] = MAX(last.frame[side], moment.frame[side]);
+			second.stamp_ns[side] = MAX(second.stamp_ns[side], MIN(last.stamp_ns[side], moment.stamp_ns[side]));
+			last.stamp_ns[side] = MAX(last.stamp_ns[side], moment.stamp_ns[side]);
+		}
+	}
+	return second;
+}
+
+/* The old lines once more, without pairs that may have been behind the jump and were not noticed. */
+static void
+rebuild(struct clock_stage *stage, const struct moment *last)
+{
+	struct bound bound[PAIR_BOUNDS];
+
+	polygon_copy(&stage->now.recent, &stage->settled_recent);
+	polygon_copy(&stage->now.whole, &stage->settled_whole);
+	for (size_t i = 0; i < stage->waiting; i++) {
+		const struct op_pair *pair = queue_at(stage, i);
+		unsigned bounds;
+
+		if (!is_matched(pair) || !stretch_holds(&stage->now, pair) || !is_before(pair, last))
+			continue;
+		bounds = pair_bounds(pair, bound);
+		polygon_cut(&stage->now.recent, bound, bounds);
+		polygon_cut(&stage->now.whole, bound, bounds);
+	}
+}
+
+/* Emits up to the last pair that is not surely behind the change. */
+static void
+emit_change(struct clock_stage *stage, bool jumps, const struct moment *last)
+{
+	const struct suspicion *suspicion = &stage->suspicion;
+	size_t count = stage->read;
+
+	while (count > 0 && (!is_matched(queue_at(stage, count - 1)) ||
+	    suspicion_is_behind(suspicion, queue_at(stage, count - 1))))
+		count--;
+	while (count-- > 0) {
+		struct op_pair *pair = queue_at(stage, 0);
+
+		if (!is_matched(pair))
+			;
+		else if (suspicion_is_behind(suspicion, pair))
+			split(stage, pair, &suspicion->next, &no_band, NULL);
+		else if (!stretch_holds(&stage->now, pair))
+			;
+		else if (!jumps)
+			split(stage, pair, &stage->now, &no_band, &suspicion->next);
+		else if (is_before(pair, last))
+			split(stage, pair, &stage->now, &no_band, NULL);
+		queue_emit(stage);
+	}
+}
+
+/* The map splits: what is behind the suspicion has a line of its own. */
+static void
+change(struct clock_stage *stage)
+{
+	struct suspicion *suspicion = &stage->suspicion;
+	struct clock_step step;
+	bool jumps = suspicion_jump(suspicion, &stage->now, &step), supported = stage->now.pairs >= SUSPICION_VOTES;
+	struct moment last = nowhere;
+
+	if (jumps && supported) {
+		last = last_before(stage);
+		rebuild(stage, &last);
+		if (stage->steps < CLOCK_STEPS_KEPT)
+			stage->step[stage->steps] = step;
+		stage->steps++;
+	} else if (jumps)
+		stage->outliers += stage->now.pairs;	/* too few to be called a line */
+	stage->outliers += suspicion->for_now;
+	emit_change(stage, jumps, &last);
+	if (supported || !jumps)
+		keep_record(stage, &stage->now);
+	suspicion->next.bends = !jumps;
+	begin_stretch(stage, &suspicion->next);
+}
+
+/* No more pairs may wait for the verdict: what depends on it is not split. */
+static void
+give_up(struct clock_stage *stage)
+{
+	struct suspicion *suspicion = &stage->suspicion;
+	struct clock_step step;
+	bool jumps = suspicion_jump(suspicion, &stage->now, &step);
+	uint64_t last_frame[2] = { stage->last_frame[0], stage->last_frame[1] };
+
+	stage->outliers += 1 + suspicion->for_next;
+	for (size_t i = 0; stage->waiting > 0; i++) {
+		struct op_pair *pair = queue_at(stage, 0);
+
+		if (!is_matched(pair) || !stretch_holds(&stage->now, pair))
+			;
+		else if (i < stage->suspect && is_before(pair, &stage->proven))
+			split(stage, pair, &stage->now, &no_band, NULL);
+		else if (!jumps && suspicion_is_behind(suspicion, pair))
+			split(stage, pair, &stage->now, &no_band, &suspicion->next);
+		queue_emit(stage);
+	}
+	keep_record(stage, &stage->now);
+	stretch_init(&suspicion->next, last_frame);
+	begin_stretch(stage, &suspicion->next);
+}
+
+/* A pair that comes while another one is suspected. */
+static void
+judge(struct clock_stage *stage, const struct op_pair *pair, const struct bound *bound, unsigned bounds)
+{
+	enum verdict verdict = suspicion_hear(&stage->suspicion, &stage->now, pair, bound, bounds);
+
+	if (verdict == VERDICT_CHANGE)
+		change(stage);
+	else if (stage->reread > REREAD_MAX)
+		give_up(stage);
+	else if (verdict == VERDICT_OUTLIER)
+		drop_suspicion(stage);
+}
+
+/* Takes in what the next pair says. True when it supports the line. */
+static bool
+learn(struct clock_stage *stage, const struct op_pair *pair)
+{
+	struct bound bound[PAIR_BOUNDS];
+	unsigned bounds;
+
+	if (!stretch_holds(&stage->now, pair))
+		return false;
+	bounds = pair_bounds(pair, bound);
+	if (stage->suspicious) {
+		judge(stage, pair, bound, bounds);
+		return false;
+	}
+	if (bounds == 0)
+		return false;
+	if (stretch_learn(&stage->now, pair, bound, bounds)) {
+		if (bound[0].upper)
+			raise_moment(&stage->proven, pair, &bound[0]);
+		if (stage->now.is_bent) {
+			keep_record(stage, &stage->now);
+			stretch_straighten(&stage->now);
+		}
+		return true;
+	}
+	if (polygon_known(&stage->now.recent)) {
+		stage->suspicious = true;
+		stage->suspect = stage->read - 1;
+		suspicion_begin(&stage->suspicion, &stage->now, pair, bound, bounds);
+	} else {
+		/* One of a few bounds is wrong, and nothing says which. */
+		stage->outliers++;
+		stretch_init(&stage->now, stage->now.follows ? stage->now.change_frame : NULL);
+	}
+	return false;
+}
+
+/* ---- the stage ---- */
+
+struct clock_stage *
+clock_stage_new(enum clock_mode mode, int64_t given_ns, pair_sink_fn *sink, void *context)
+{
+	struct clock_stage *stage = g_new0(struct clock_stage, 1);
+
+	stage->mode = mode;
+	stage->given_ns = given_ns;
+	stage->sink = sink;
+	stage->context = context;
+	stretch_init(&stage->now, NULL);
+	stage->proven = nowhere;
+	polygon_init(&stage->settled_recent);
+	polygon_init(&stage->settled_whole);
+	return stage;
+}
+
+void
+clock_stage_free(struct clock_stage *stage)
+{
+	if (stage == NULL)
+		return;
+	for (unsigned i = 0; i < stage->records; i++)
+		g_free(stage->record[i]);
+	g_free(stage->queue);
+	g_free(stage);
+}
+
+/* Learns from the pairs that were not read yet, and emits what that allows. */
+static void
+read_on(struct clock_stage *stage)
+{
+	while (stage->read < stage->waiting) {
+		const struct op_pair *pair = queue_at(stage, stage->read++);
+
+		if (is_matched(pair) && learn(stage, pair) && stage->closed > 0 &&
+		    is_behind(pair, stage->closed_frame))
+			window_emit(stage);
+	}
+}
+
+static void
+push_waiting(struct clock_stage *stage, const struct op_pair *pair)
+{
+	struct op_pair *added;
+
+	if (is_matched(pair) && !stage->suspicious)
+		window_close(stage, pair);
+	added = queue_append(stage, pair);
+	if (is_matched(pair)) {
+		measure(added);
+		raise_frames(stage->last_frame, pair);
+	}
+	read_on(stage);
+	if (stage->suspicious && stage->waiting == WAITING_MAX)
+		give_up(stage);
+	else if (!stage->suspicious && stage->waiting >= PATIENCE_PAIRS) {
+		emit(stage, stage->waiting);
+		polygon_copy(&stage->settled_recent, &stage->now.recent);
+		polygon_copy(&stage->settled_whole, &stage->now.whole);
+		window_restart(stage);
+	}
+}
+
+void
+clock_stage_push(struct clock_stage *stage, const struct op_pair *pair)
+{
+	struct op_pair copy;
+
+	if (stage->mode != CLOCK_NONE && (stage->waiting > 0 || is_matched(pair))) {
+		push_waiting(stage, pair);
+		return;
+	}
+	if (is_matched(pair)) {
+		copy = *pair;
+		measure(&copy);
+		pair = &copy;
+	}
+	stage->sink(stage->context, pair);
+}
+
+void
+clock_stage_finish(struct clock_stage *stage)
+{
+	if (stage->suspicious)
+		give_up(stage);
+	emit(stage, stage->waiting);
+}
+
+/* ---- what is known ---- */
+
+/* Widens the range to what another line says; false when that is nothing. */
+static bool
+widen(const struct polygon *line, int64_t at_ns, int64_t *low_ns, int64_t *high_ns)
+{
+	int64_t low, high;
+
+	if (!polygon_offset(line, at_ns, at_ns, &low, &high))
+		return false;
+	*low_ns = min_ns(*low_ns, low);
+	*high_ns = max_ns(*high_ns, high);
+	return true;
+}
+
+bool
+clock_stage_offset(const struct clock_stage *stage, int64_t server_ns, int64_t *low_ns, int64_t *high_ns)
+{
+	const struct stretch *before = &stage->before;
+
+	if (stage->mode == CLOCK_NONE ||
+	    !polygon_offset(&stage->now.recent, server_ns, server_ns, low_ns, high_ns))
+		return false;
+	if (stage->now.follows && (server_ns <= before->whole_last_ns ||
+	    distance_ns(server_ns, before->whole_last_ns) <= AROUND_STEP_NS))
+		widen(&before->recent, server_ns, low_ns, high_ns);
+	for (unsigned i = 0; i < stage->records; i++)
+		if (server_ns <= stage->record[i]->last_ns)
+			widen(&stage->record[i]->line, server_ns, low_ns, high_ns);
+	return !stage->suspicious || widen(&stage->suspicion.next.recent, server_ns, low_ns, high_ns);
+}
+
+/* How far a time lies from what a record spans. */
+static int64_t
+outside_ns(const struct record *record, int64_t at_ns)
+{
+	if (at_ns < record->first_ns)
+		return distance_ns(at_ns, record->first_ns);
+	return at_ns > record->last_ns ? distance_ns(at_ns, record->last_ns) : 0;
+}
+
+/* The record that contains the time, or the nearest one; of several the one with the most pairs. */
+static bool
+find_record(const struct clock_stage *stage, int64_t at_ns, struct record *found)
+{
+	*found = record_of(&stage->now);
+	for (unsigned i = 0; i < stage->records; i++) {
+		const struct record *record = stage->record[i];
+		int64_t outside = outside_ns(record, at_ns), found_outside = outside_ns(found, at_ns);
+
+		if (!polygon_known(&found->line) || outside < found_outside ||
+		    (outside == found_outside && record->pairs > found->pairs))
+			*found = *record;
+	}
+	return polygon_known(&found->line);
+}
+
+void
+clock_stage_facts(const struct clock_stage *stage, struct clock_facts *facts)
+{
+	struct record record;
+	int64_t low, high;
+
+	*facts = (struct clock_facts){ .mode = stage->mode };
+	if (stage->mode == CLOCK_NONE)
+		return;
+	facts->outliers = stage->outliers;
+	facts->steps = stage->steps;
+	for (unsigned i = 0; i < stage->steps && i < CLOCK_STEPS_KEPT; i++)
+		facts->step[i] = stage->step[i];
+	if (stage->mode == CLOCK_GIVEN)
+		facts->offset_ns = stage->given_ns;
+	span(stage, &low, &high);
+	facts->reference_ns = low + distance_ns(low, high) / 2;
+	if (!find_record(stage, facts->reference_ns, &record))
+		return;
+	/* Between two records nothing is known: then the nearest time at which something is. */
+	facts->reference_ns = min_ns(max_ns(facts->reference_ns, record.first_ns), record.last_ns);
+	polygon_offset(&record.line, facts->reference_ns, facts->reference_ns, &low, &high);
+	if (stage->mode == CLOCK_AUTO)
+		facts->offset_ns = low + distance_ns(low, high) / 2;
+	facts->error_ns = max_ns(distance_ns(facts->offset_ns, low), distance_ns(facts->offset_ns, high));
+	facts->aligned = true;
+	polygon_drift(&record.line, &low, &high);
+	facts->drift_ppb = low + (high - low) / 2;
+	facts->drift_error_ppb = max_ns(high - facts->drift_ppb, facts->drift_ppb - low);
+	facts->has_drift = facts->drift_error_ppb < CLOCK_MAX_DRIFT_PPB;
+}

@@ -1,0 +1,343 @@
+#include "correlate/correlate.h"
+
+#include <glib.h>
+#include <limits.h>
+
+#include "correlate/pairing.h"
+
+enum {
+	DEFAULT_LIMIT = 1 << 17,
+	HELD = 1 << 16,			/* lone calls kept back until the roles are known */
+	ASTRAY_CALLS = 1 << 16,		/* read in vain */
+	ASTRAY_LEAST = 64,		/* of a side that carries few */
+};
+
+/* What was read of one capture; times by its own clock. */
+struct reading {
+	uint64_t ops;
+	int64_t first_ns, last_ns;
+	uint64_t in_reach;	/* a client's calls at times that the first capture covers */
+	uint64_t first_before;	/* ops read of the first capture when the client's began */
+};
+
+struct held {
+	struct nfs_op op;
+	uint8_t side, match;
+};
+
+struct correlate {
+	pair_sink_fn *sink;
+	void *context;
+	struct correlate_facts facts;
+	struct pairing *pairing;
+	struct clock_stage **clocks;	/* by client */
+	struct reading *readings;	/* by capture */
+	struct ids *ids;
+	struct op_pair pair;		/* the one on its way out */
+	struct held *held;
+	uint32_t held_count, held_room;
+	unsigned clients;
+	bool keep_roles;
+	bool decided;			/* about the roles */
+	bool finished;
+	bool astray;
+};
+
+int64_t
+op_order_ns(const struct nfs_op *op)
+{
+	if (op_has(op, OP_HAS_REPLY_LAST))
+		return op->reply_last_ns;
+	if (op_has(op, OP_HAS_REPLY_FIRST))
+		return op->reply_first_ns;
+	return op_has(op, OP_HAS_CALL_LAST) ? op->call_last_ns : op->call_first_ns;
+}
+
+/* ---- out ---- */
+
+static void
+give_ids(struct correlate *c)
+{
+	const struct nfs_op *op = pair_op(&c->pair);
+	const struct nfs_op *with_file = op;
+
+	if (!op_has(op, OP_HAS_FILE) && c->pair.has[PAIR_SERVER])
+		with_file = &c->pair.op[PAIR_SERVER];
+	c->pair.client_id = ids_of(c->ids, ID_CLIENT, op);
+	c->pair.server_id = ids_of(c->ids, ID_SERVER, op);
+	c->pair.connection_id = ids_of(c->ids, ID_CONNECTION, op);
+	c->pair.file_id = ids_of(c->ids, ID_FILE, with_file);
+}
+
+static void
+note_overlap(struct correlate_facts *facts, const struct nfs_op *server)
+{
+	if (facts->overlap_first_ns == 0 || server->call_first_ns < facts->overlap_first_ns)
+		facts->overlap_first_ns = server->call_first_ns;
+	if (facts->overlap_last_ns == 0 || server->reply_last_ns > facts->overlap_last_ns)
+		facts->overlap_last_ns = server->reply_last_ns;
+}
+
+/* By the roles as they are now known. */
+static void
+emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
+    enum match match)
+{
+	unsigned server_side = c->facts.exchanged ? PAIR_CLIENT : PAIR_SERVER;
+	struct op_pair *pair = &c->pair;
+
+	pair->has[server_side] = first != NULL;
+	pair->has[!server_side] = client != NULL;
+	if (first != NULL)
+		pair->op[server_side] = *first;
+	if (client != NULL)
+		pair->op[!server_side] = *client;
+	if (match == MATCH_SERVER_ONLY || match == MATCH_CLIENT_ONLY)
+		match = pair->has[PAIR_SERVER] ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
+	pair->match = (uint8_t)match;
+	c->facts.matches[match]++;
+	give_ids(c);
+	if (match == MATCH_MATCHED)
+		note_overlap(&c->facts, &pair->op[PAIR_SERVER]);
+	if (pair->has[PAIR_CLIENT]) {
+		pair->client_capture = (uint16_t)(c->facts.exchanged ? 0 : capture - 1);
+		clock_stage_push(c->clocks[pair->client_capture], pair);
+	} else {
+		pair->client_capture = UINT16_MAX;
+		c->sink(c->context, pair);
+	}
+}
+
+/* For good: what comes later only tells that it was wrong. */
+static void
+decide(struct correlate *c)
+{
+	c->decided = true;
+	c->facts.exchanged = c->clients == 1 && !c->keep_roles &&
+	    pairing_offset(c->pairing, 0)->roles == ROLES_REVERSED;
+	for (uint32_t i = 0; i < c->held_count; i++) {
+		const struct held *held = &c->held[i];
+		bool first = held->side == PAIR_SERVER;
+
+		emit(c, first ? &held->op : NULL, first ? NULL : &held->op, !first, held->match);
+	}
+	g_free(c->held);
+	c->held = NULL;
+	c->held_count = 0;
+}
+
+static void
+hold(struct correlate *c, const struct nfs_op *op, unsigned side, enum match match)
+{
+	if (c->held_count == c->held_room) {
+		c->held_room = c->held_room == 0 ? 64 : c->held_room * 2;
+		c->held = g_renew(struct held, c->held, c->held_room);
+	}
+	c->held[c->held_count++] = (struct held){ *op, (uint8_t)side, (uint8_t)match };
+	if (c->held_count == HELD)
+		decide(c);
+}
+
+static void
+note_roles(struct correlate *c, unsigned client)
+{
+	enum roles roles = pairing_offset(c->pairing, client)->roles;
+
+	c->facts.swapped |= roles == ROLES_REVERSED && !c->keep_roles;
+	c->facts.same_side |= roles == ROLES_SAME;
+}
+
+static void
+take(void *context, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
+    enum match match)
+{
+	struct correlate *c = context;
+	bool both = first != NULL && client != NULL;
+
+	if (both)
+		note_roles(c, capture - 1);
+	if (!c->decided) {
+		if (!both && !c->finished && !pairing_offset(c->pairing, 0)->known) {
+			hold(c, first != NULL ? first : client,
+			    first != NULL ? PAIR_SERVER : PAIR_CLIENT, match);
+			return;
+		}
+		decide(c);
+	}
+	emit(c, first, client, capture, match);
+}
+
+/* ---- in ---- */
+
+struct correlate *
+correlate_new(const struct correlate_config *config, pair_sink_fn *sink, void *context)
+{
+	struct correlate *c = g_new0(struct correlate, 1);
+	const struct pairing_config pairing = {
+		.clients = config->clients,
+		.limit = config->limit == 0 ? DEFAULT_LIMIT : config->limit,
+		.hints_ns = config->hints_ns,
+	};
+
+	c->sink = sink;
+	c->context = context;
+	c->clients = config->clients;
+	c->keep_roles = config->keep_roles;
+	/* Several clients, or roles that are given, leave nothing to wait for. */
+	c->decided = config->clients != 1 || config->keep_roles;
+	c->ids = ids_new();
+	c->pairing = pairing_new(&pairing, take, c);
+	c->readings = g_new0(struct reading, config->clients + 1);
+	c->clocks = g_new0(struct clock_stage *, config->clients);
+	for (unsigned i = 0; i < config->clients; i++)
+		c->clocks[i] = clock_stage_new(config->clock_mode, config->clock_given_ns, sink, context);
+	return c;
+}
+
+void
+correlate_free(struct correlate *c)
+{
+	if (c == NULL)
+		return;
+	for (unsigned i = 0; i < c->clients; i++)
+		clock_stage_free(c->clocks[i]);
+	g_free(c->clocks);
+	g_free(c->readings);
+	g_free(c->held);
+	pairing_free(c->pairing);
+	ids_free(c->ids);
+	g_free(c);
+}
+
+unsigned
+correlate_choose(const struct correlate *c, const int64_t *next_ns, const bool *ended)
+{
+	unsigned chosen = UINT_MAX;
+	int64_t earliest_ns = INT64_MAX;
+
+	for (unsigned i = 0; i <= c->clients; i++) {
+		int64_t at_ns;
+
+		if (ended[i])
+			continue;
+		at_ns = i == 0 ? next_ns[0] :
+		    offset_shift(next_ns[i], offset_middle(pairing_offset(c->pairing, i - 1)));
+		if (at_ns < earliest_ns || chosen > c->clients) {
+			earliest_ns = at_ns;
+			chosen = i;
+		}
+	}
+	return chosen;
+}
+
+static void
+note_reading(struct correlate *c, unsigned capture, int64_t at_ns)
+{
+	const struct reading *first = &c->readings[0];
+	struct reading *reading = &c->readings[capture];
+
+	if (reading->ops++ == 0) {
+		reading->first_ns = reading->last_ns = at_ns;
+		reading->first_before = first->ops;
+	}
+	reading->first_ns = min_ns(reading->first_ns, at_ns);
+	reading->last_ns = max_ns(reading->last_ns, at_ns);
+	if (capture > 0 && first->ops > 0) {
+		int64_t first_clock_ns = offset_shift(at_ns,
+		    offset_middle(pairing_offset(c->pairing, capture - 1)));
+
+		reading->in_reach += first_clock_ns >= first->first_ns &&
+		    offset_difference(first_clock_ns, first->last_ns) <= OFFSET_ASSUMED_NS;
+	}
+}
+
+/* Both were read where they should meet, or cannot meet at all with this offset. */
+static bool
+reads_in_vain(const struct correlate *c, unsigned client)
+{
+	const struct offset *offset = pairing_offset(c->pairing, client);
+	const struct reading *first = &c->readings[0], *other = &c->readings[client + 1];
+	int64_t middle_ns = offset_middle(offset);
+
+	if (offset->known || first->ops == 0 || other->ops == 0)
+		return false;
+	if (c->finished)
+		return c->facts.matches[MATCH_MATCHED] + c->facts.matches[MATCH_PARTIAL] == 0;
+	if (other->in_reach >= ASTRAY_LEAST &&
+	    other->in_reach + first->ops - other->first_before >= ASTRAY_CALLS)
+		return true;
+	return (other->ops >= ASTRAY_CALLS &&
+	    offset_difference(other->first_ns, first->last_ns) > OFFSET_ASSUMED_NS - middle_ns) ||
+	    (first->ops >= ASTRAY_CALLS &&
+	    offset_difference(first->first_ns, other->last_ns) > OFFSET_ASSUMED_NS + middle_ns);
+}
+
+static void
+take_counts(struct correlate *c)
+{
+	const struct pairing_counts *counts = pairing_counts(c->pairing);
+
+	c->facts.evicted[PAIR_SERVER] = counts->evicted[c->facts.exchanged];
+	c->facts.evicted[PAIR_CLIENT] = counts->evicted[!c->facts.exchanged];
+	c->facts.mispaired = counts->mispaired;
+	c->facts.translated = counts->translated;
+}
+
+void
+correlate_push(struct correlate *c, unsigned capture, const struct nfs_op *op)
+{
+	if (c->clients == 0) {
+		emit(c, op, NULL, 0, MATCH_SERVER_ONLY);
+		return;
+	}
+	note_reading(c, capture, op_order_ns(op));
+	pairing_push(c->pairing, capture, op);
+	take_counts(c);
+	/* One client at a time is enough: this is asked for after every op. */
+	if (reads_in_vain(c, capture > 0 ? capture - 1 : (unsigned)(c->readings[0].ops % c->clients)))
+		c->astray = true;
+}
+
+bool
+correlate_astray(const struct correlate *c)
+{
+	return c->astray;
+}
+
+void
+correlate_finish(struct correlate *c)
+{
+	c->finished = true;
+	pairing_finish(c->pairing);
+	if (!c->decided)
+		decide(c);
+	take_counts(c);
+	for (unsigned i = 0; i < c->clients; i++) {
+		clock_stage_finish(c->clocks[i]);
+		c->astray |= reads_in_vain(c, i);
+	}
+}
+
+const struct correlate_facts *
+correlate_facts(const struct correlate *c)
+{
+	return &c->facts;
+}
+
+void
+correlate_clock(const struct correlate *c, unsigned client, struct clock_facts *facts)
+{
+	clock_stage_facts(c->clocks[client], facts);
+}
+
+uint64_t
+correlate_steps(const struct correlate *c)
+{
+	return pairing_steps(c->pairing);
+}
+
+struct ids *
+correlate_ids(struct correlate *c)
+{
+	return c->ids;
+}

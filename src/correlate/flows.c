@@ -1,0 +1,501 @@
+#include "correlate/flows.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "correlate/offset.h"
+
+enum {
+	BUCKETS = 1 << 16,
+	IDLE_CONNECTIONS = 1 << 15,	/* kept without a waiting op, over all captures */
+	MISSES = 64,			/* ops in a row without a counterpart: not the same connection */
+	CHANCES = 2,			/* wrong bindings before a connection gets no other */
+	HOST_WALK = 64,
+	ENOUGH_VOTES = 4,
+	SURE_VOTES = 3,
+};
+
+struct flows {
+	uint64_t seed;
+	uint64_t serials;
+	struct slab connections, tuples;
+	uint32_t *connection_heads;
+	uint32_t *tuple_heads;
+	uint32_t *host_heads;
+	struct pool_list idle;
+};
+
+struct flows *
+flows_new(uint64_t seed)
+{
+	struct flows *flows = g_new0(struct flows, 1);
+
+	flows->seed = seed;
+	slab_init(&flows->connections, sizeof(struct connection));
+	slab_init(&flows->tuples, sizeof(struct tuple));
+	flows->connection_heads = g_new0(uint32_t, BUCKETS);
+	flows->tuple_heads = g_new0(uint32_t, BUCKETS);
+	flows->host_heads = g_new0(uint32_t, BUCKETS);
+	return flows;
+}
+
+void
+flows_free(struct flows *flows)
+{
+	if (flows == NULL)
+		return;
+	slab_clear(&flows->connections);
+	slab_clear(&flows->tuples);
+	g_free(flows->connection_heads);
+	g_free(flows->tuple_heads);
+	g_free(flows->host_heads);
+	g_free(flows);
+}
+
+struct connection *
+flows_at(const struct flows *flows, uint32_t connection)
+{
+	return slab_at(&flows->connections, connection);
+}
+
+static struct tuple *
+tuple_at(const struct flows *flows, uint32_t tuple)
+{
+	return slab_at(&flows->tuples, tuple);
+}
+
+bool
+flows_exact(const struct flows *flows, uint32_t tuple)
+{
+	const struct tuple *t = tuple_at(flows, tuple);
+
+	return t->seen[0] && t->seen[1];
+}
+
+/* ---- tuples ---- */
+
+static uint32_t *
+tuple_head(const struct flows *flows, const struct net_endpoint *client,
+    const struct net_endpoint *server)
+{
+	uint8_t key[36];
+
+	memcpy(key, client->address, 16);
+	memcpy(key + 16, server->address, 16);
+	memcpy(key + 32, &client->port, 2);
+	memcpy(key + 34, &server->port, 2);
+	return &flows->tuple_heads[XXH3_64bits_withSeed(key, sizeof key, flows->seed) % BUCKETS];
+}
+
+static uint32_t *
+host_head(const struct flows *flows, const struct tuple *t)
+{
+	uint8_t key[32];
+
+	memcpy(key, t->client.address, 16);
+	memcpy(key + 16, t->server.address, 16);
+	return &flows->host_heads[XXH3_64bits_withSeed(key, sizeof key, flows->seed) % BUCKETS];
+}
+
+static bool
+same_endpoint(const struct net_endpoint *a, const struct net_endpoint *b)
+{
+	return a->port == b->port && memcmp(a->address, b->address, sizeof a->address) == 0;
+}
+
+static bool
+is_tuple_of(const struct tuple *t, const struct nfs_op *op)
+{
+	return same_endpoint(&t->client, &op->client) && same_endpoint(&t->server, &op->server);
+}
+
+static uint32_t
+find_tuple(struct flows *flows, const struct nfs_op *op)
+{
+	uint32_t *head = tuple_head(flows, &op->client, &op->server);
+	uint32_t id;
+	uint32_t *hosts;
+	struct tuple *t;
+
+	for (id = *head; id != FLOW_NONE; id = tuple_at(flows, id)->hash_next)
+		if (is_tuple_of(tuple_at(flows, id), op))
+			return id;
+	id = slab_take(&flows->tuples);
+	t = tuple_at(flows, id);
+	*t = (struct tuple){ .client = op->client, .server = op->server, .hash_next = *head };
+	*head = id;
+	hosts = host_head(flows, t);
+	t->host_next = *hosts;
+	if (*hosts != FLOW_NONE)
+		tuple_at(flows, *hosts)->host_prev = id;
+	*hosts = id;
+	return id;
+}
+
+void
+flows_settle(struct flows *flows, uint32_t id)
+{
+	struct tuple *t = tuple_at(flows, id);
+	uint32_t *link;
+
+	if (t->uses > 0)
+		return;
+	link = tuple_head(flows, &t->client, &t->server);
+	while (*link != id)
+		link = &tuple_at(flows, *link)->hash_next;
+	*link = t->hash_next;
+	if (t->host_prev == FLOW_NONE)
+		*host_head(flows, t) = t->host_next;
+	else
+		tuple_at(flows, t->host_prev)->host_next = t->host_next;
+	if (t->host_next != FLOW_NONE)
+		tuple_at(flows, t->host_next)->host_prev = t->host_prev;
+	slab_give_back(&flows->tuples, id);
+}
+
+static void
+drop_tuple(struct flows *flows, uint32_t id)
+{
+	tuple_at(flows, id)->uses--;
+	flows_settle(flows, id);
+}
+
+uint32_t
+flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op)
+{
+	const struct connection *c = flows_at(flows, connection);
+	uint32_t tuple = c->tuple;
+
+	if (!is_tuple_of(tuple_at(flows, tuple), op))
+		tuple = find_tuple(flows, op);
+	tuple_at(flows, tuple)->seen[c->capture != 0] = true;
+	return tuple;
+}
+
+uint32_t
+flows_sibling(const struct flows *flows, uint32_t tuple, uint32_t after)
+{
+	const struct tuple *own = tuple_at(flows, tuple), *t;
+	uint32_t id = after == FLOW_NONE ? *host_head(flows, own) : tuple_at(flows, after)->host_next;
+
+	/* Other hosts may share the bucket, and have many. */
+	for (unsigned i = 0; id != FLOW_NONE; id = t->host_next) {
+		if (++i > HOST_WALK)
+			return FLOW_NONE;
+		t = tuple_at(flows, id);
+		if (id != tuple &&
+		    memcmp(t->client.address, own->client.address, sizeof own->client.address) == 0 &&
+		    memcmp(t->server.address, own->server.address, sizeof own->server.address) == 0)
+			break;
+	}
+	return id;
+}
+
+/* ---- connections ---- */
+
+static uint32_t *
+connection_head(const struct flows *flows, unsigned capture, uint64_t number)
+{
+	const uint64_t key[2] = { capture, number };
+
+	return &flows->connection_heads[XXH3_64bits_withSeed(key, sizeof key, flows->seed) % BUCKETS];
+}
+
+static void
+idle_append(struct flows *flows, uint32_t id)
+{
+	struct connection *c = flows_at(flows, id);
+
+	c->idle_next = FLOW_NONE;
+	c->idle_prev = flows->idle.newest;
+	if (flows->idle.newest != FLOW_NONE)
+		flows_at(flows, flows->idle.newest)->idle_next = id;
+	else
+		flows->idle.oldest = id;
+	flows->idle.newest = id;
+	flows->idle.count++;
+}
+
+static void
+idle_remove(struct flows *flows, uint32_t id)
+{
+	const struct connection *c = flows_at(flows, id);
+
+	if (c->idle_prev != FLOW_NONE)
+		flows_at(flows, c->idle_prev)->idle_next = c->idle_next;
+	else
+		flows->idle.oldest = c->idle_next;
+	if (c->idle_next != FLOW_NONE)
+		flows_at(flows, c->idle_next)->idle_prev = c->idle_prev;
+	else
+		flows->idle.newest = c->idle_prev;
+	flows->idle.count--;
+}
+
+static void
+forget_oldest(struct flows *flows)
+{
+	uint32_t id = flows->idle.oldest;
+	const struct connection *c = flows_at(flows, id);
+	uint32_t *link = connection_head(flows, c->capture, c->number);
+
+	idle_remove(flows, id);
+	while (*link != id)
+		link = &flows_at(flows, *link)->hash_next;
+	*link = c->hash_next;
+	drop_tuple(flows, c->tuple);
+	/* What still refers to it by number must not find it. */
+	flows_at(flows, id)->serial = 0;
+	slab_give_back(&flows->connections, id);
+}
+
+static uint32_t
+find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
+{
+	uint32_t *head = connection_head(flows, capture, op->connection);
+	uint32_t id;
+	struct connection *c;
+
+	for (id = *head; id != FLOW_NONE; id = c->hash_next) {
+		c = flows_at(flows, id);
+		if (c->number == op->connection && c->capture == capture)
+			return id;
+	}
+	if (flows->idle.count == IDLE_CONNECTIONS)
+		forget_oldest(flows);
+	id = slab_take(&flows->connections);
+	*flows_at(flows, id) = (struct connection){
+		.serial = ++flows->serials,
+		.number = op->connection,
+		.capture = (uint16_t)capture,
+		.tuple = find_tuple(flows, op),
+		.hash_next = *head,
+		.lowest_xid = op->xid,
+		.highest_xid = op->xid,
+		.last_xid = op->xid,
+		.cycle_began_ns = op->call_first_ns,
+		.cycle_ns = INT64_MAX,
+	};
+	tuple_at(flows, flows_at(flows, id)->tuple)->uses++;
+	*head = id;
+	idle_append(flows, id);
+	return id;
+}
+
+/* XIDs count up; where they go back by about all that they went, they begin again. */
+static void
+follow_xid(struct connection *c, const struct nfs_op *op)
+{
+	uint32_t back = c->last_xid - op->xid;
+
+	if (op->xid < c->lowest_xid || op->xid > c->highest_xid) {
+		/* What was taken for the whole was only a part. */
+		c->lowest_xid = MIN(c->lowest_xid, op->xid);
+		c->highest_xid = MAX(c->highest_xid, op->xid);
+		c->cycle_ns = INT64_MAX;
+		c->cycle_began_ns = op->call_first_ns;
+	} else if (op->xid <= c->last_xid && back >= (c->highest_xid - c->lowest_xid) / 2) {
+		int64_t cycle_ns = offset_difference(op->call_first_ns, c->cycle_began_ns);
+
+		c->cycle_ns = min_ns(c->cycle_ns, max_ns(cycle_ns, 0));
+		c->cycle_began_ns = op->call_first_ns;
+	}
+	c->last_xid = op->xid;
+}
+
+uint32_t
+flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
+{
+	uint32_t id = find_connection(flows, capture, op);
+	struct connection *c = flows_at(flows, id);
+
+	if (c->waiting.count == 0 && flows->idle.newest != id) {
+		idle_remove(flows, id);
+		idle_append(flows, id);
+	}
+	if (c->ops++ > 0)
+		follow_xid(c, op);
+	return id;
+}
+
+int64_t
+flows_reuse_ns(const struct flows *flows, uint32_t connection)
+{
+	const struct connection *c = flows_at(flows, connection);
+	uint64_t range = (uint64_t)c->highest_xid - c->lowest_xid;
+
+	/* More ops than XIDs; a few that a capture shows twice are no sign of it. */
+	if (c->ops <= range + range / 16 + 2)
+		return INT64_MAX;
+	return c->cycle_ns == INT64_MAX ? 0 : c->cycle_ns;
+}
+
+void
+flows_hold(struct flows *flows, uint32_t connection, uint32_t tuple)
+{
+	tuple_at(flows, tuple)->uses++;
+	if (flows_at(flows, connection)->waiting.count == 1)
+		idle_remove(flows, connection);
+}
+
+void
+flows_release(struct flows *flows, uint32_t connection, uint32_t tuple)
+{
+	drop_tuple(flows, tuple);
+	if (flows_at(flows, connection)->waiting.count > 0)
+		return;
+	idle_append(flows, connection);
+	if (flows->idle.count > IDLE_CONNECTIONS)
+		forget_oldest(flows);
+}
+
+/* ---- which is which ---- */
+
+uint32_t
+flows_bound(const struct flows *flows, uint32_t connection)
+{
+	const struct connection *c = flows_at(flows, connection);
+
+	if (c->bound == FLOW_NONE || flows_at(flows, c->bound)->serial != c->bound_serial)
+		return FLOW_NONE;
+	return c->bound;
+}
+
+static void
+set_bound(struct flows *flows, uint32_t one, uint32_t other, bool translated)
+{
+	struct connection *c = flows_at(flows, one);
+
+	c->bound = other;
+	c->bound_serial = other == FLOW_NONE ? 0 : flows_at(flows, other)->serial;
+	c->translated = translated;
+	c->misses = 0;
+}
+
+void
+flows_translate(struct flows *flows, uint32_t first, uint32_t client)
+{
+	set_bound(flows, first, client, true);
+	set_bound(flows, client, first, true);
+}
+
+void
+flows_matched(struct flows *flows, uint32_t first, uint32_t client)
+{
+	struct connection *f = flows_at(flows, first), *c = flows_at(flows, client);
+
+	f->misses = c->misses = 0;
+	if (f->tuple == c->tuple && (flows_bound(flows, first) != client ||
+	    flows_bound(flows, client) != first)) {
+		set_bound(flows, first, client, false);
+		set_bound(flows, client, first, false);
+	}
+}
+
+void
+flows_missed(struct flows *flows, uint32_t connection)
+{
+	struct connection *c = flows_at(flows, connection);
+	uint32_t other = flows_bound(flows, connection);
+
+	if (!c->translated || other == FLOW_NONE || ++c->misses < MISSES)
+		return;
+	set_bound(flows, connection, FLOW_NONE, false);
+	c->unbound++;
+	set_bound(flows, other, FLOW_NONE, false);
+	flows_at(flows, other)->unbound++;
+}
+
+static void
+count_vote(struct flows *flows, uint32_t one, uint32_t other, bool solid)
+{
+	struct connection *c = flows_at(flows, one);
+	uint64_t serial = flows_at(flows, other)->serial;
+	struct vote *room = NULL;
+
+	c->votes_solid |= solid;
+	for (unsigned i = 0; i < FLOW_VOTES; i++) {
+		struct vote *vote = &c->votes[i];
+
+		if (vote->count > 0 && vote->serial == serial) {
+			vote->count++;
+			return;
+		}
+		if (vote->count == 0 && room == NULL)
+			room = vote;
+	}
+	if (room != NULL) {
+		if (room == c->votes)
+			c->ops_before_votes = c->ops - 1;
+		*room = (struct vote){ .serial = serial, .connection = other, .count = 1 };
+		return;
+	}
+	/* A newcomer and one vote of each of the others cancel out: a majority survives. */
+	for (unsigned i = 0; i < FLOW_VOTES; i++)
+		c->votes[i].count--;
+}
+
+void
+flows_vote(struct flows *flows, uint32_t first, uint32_t client, bool solid)
+{
+	count_vote(flows, first, client, solid);
+	count_vote(flows, client, first, solid);
+}
+
+/* The votes for `other`, and the most that any other one has that is still free. */
+static uint32_t
+tally(const struct flows *flows, const struct connection *c, uint32_t other, uint32_t *rival)
+{
+	uint32_t count = 0;
+
+	*rival = 0;
+	for (unsigned i = 0; i < FLOW_VOTES; i++) {
+		const struct vote *vote = &c->votes[i];
+
+		if (vote->count == 0)
+			continue;
+		if (vote->connection == other && flows_at(flows, other)->serial == vote->serial)
+			count = vote->count;
+		else if (flows_at(flows, vote->connection)->serial != vote->serial ||
+		    flows_bound(flows, vote->connection) == FLOW_NONE)
+			*rival = MAX(*rival, vote->count);
+	}
+	return count;
+}
+
+/* Most of what the connection carried since then must have agreed: chance agrees now and then. */
+static bool
+mostly(const struct connection *c, uint32_t count)
+{
+	return (uint64_t)count * 4 >= c->ops - c->ops_before_votes;
+}
+
+uint32_t
+flows_elected(const struct flows *flows, uint32_t connection, bool last)
+{
+	const struct connection *c = flows_at(flows, connection), *o;
+	uint32_t best = FLOW_NONE, most = 0, rival, other_rival, count;
+
+	for (unsigned i = 0; i < FLOW_VOTES; i++)
+		if (c->votes[i].count > most &&
+		    flows_at(flows, c->votes[i].connection)->serial == c->votes[i].serial) {
+			most = c->votes[i].count;
+			best = c->votes[i].connection;
+		}
+	if (best == FLOW_NONE || c->unbound >= CHANCES || flows_bound(flows, best) != FLOW_NONE)
+		return FLOW_NONE;
+	o = flows_at(flows, best);
+	count = tally(flows, c, best, &rival);
+	count = MIN(count, tally(flows, o, connection, &other_rival));
+	rival = MAX(rival, other_rival);
+	if (o->unbound >= CHANCES || !mostly(c, count) || !mostly(o, count))
+		return FLOW_NONE;
+	if (count >= ENOUGH_VOTES + 2 * rival)
+		return best;
+	if (!last || count == 0)
+		return FLOW_NONE;
+	return count >= SURE_VOTES + 2 * rival || (rival == 0 && c->votes_solid) ? best : FLOW_NONE;
+}

@@ -1,0 +1,251 @@
+#include "correlate/offset.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "correlate/clock.h"
+
+enum {
+	FIRST_TRIAL = 32,
+	FIRST_STEP_TRIAL = 8,
+	TIMED_TRIAL_SAMPLES = 8,
+	STAMP_NOISE_NS = 1000,		/* resolution of ordinary captures */
+};
+/* Without XID reuse no other call can be meant; this only keeps the absurd out. */
+#define REACH_NS (120 * (int64_t)NS_PER_S)
+#define LOOSE_NOISE_NS ((int64_t)NS_PER_S)
+#define FIRST_TRIAL_NS (10 * (int64_t)NS_PER_S)
+
+void
+offset_init(struct offset *offset, int64_t hint_ns)
+{
+	*offset = (struct offset){
+		.hint_ns = hint_ns,
+		.next_trial = FIRST_TRIAL,
+		.next_trial_ns = FIRST_TRIAL_NS,
+	};
+}
+
+void
+offset_clear(struct offset *offset)
+{
+	g_free(offset->samples);
+	offset->samples = NULL;
+	offset->sample_room = 0;
+	offset_forget(offset);
+}
+
+void
+offset_forget(struct offset *offset)
+{
+	offset->sample_count = 0;
+	offset->next_trial = offset->known ? FIRST_STEP_TRIAL : FIRST_TRIAL;
+	offset->next_trial_ns = FIRST_TRIAL_NS;
+	offset->suspects = 0;
+}
+
+int64_t
+offset_middle(const struct offset *offset)
+{
+	return offset->known ? offset->range.low_ns + (offset->range.high_ns - offset->range.low_ns) / 2 :
+	    offset->hint_ns;
+}
+
+static void
+include(struct offset_range *range, int64_t value)
+{
+	range->low_ns = min_ns(range->low_ns, value);
+	range->high_ns = max_ns(range->high_ns, value);
+}
+
+bool
+offset_range_of(const struct nfs_op *first, const struct nfs_op *client, struct offset_range *range)
+{
+	if (!op_has(first, OP_TIMES) || !op_has(client, OP_TIMES))
+		return false;
+	range->low_ns = range->high_ns = offset_difference(first->call_first_ns, client->call_first_ns);
+	include(range, offset_difference(first->call_last_ns, client->call_last_ns));
+	include(range, offset_difference(first->reply_first_ns, client->reply_first_ns));
+	include(range, offset_difference(first->reply_last_ns, client->reply_last_ns));
+	return true;
+}
+
+static int64_t
+drift_ns(int64_t from_ns, int64_t to_ns)
+{
+	int64_t distance = offset_difference(to_ns, from_ns);
+
+	return (distance < 0 ? -distance : distance) / (NS_PER_S / CLOCK_MAX_DRIFT_PPB);
+}
+
+struct offset_range
+offset_range_at(const struct offset *offset, int64_t first_ns)
+{
+	int64_t drift = drift_ns(offset->at_ns, first_ns);
+
+	return (struct offset_range){ offset->range.low_ns - drift, offset->range.high_ns + drift };
+}
+
+/*
+ * How far a pair may miss the range. Another use of the XID on the same
+ * connection is off by more than the time its server spent, since a client
+ * waits for the reply before it uses the XID again; half of that is safe.
+ */
+static int64_t
+slack_ns(const struct nfs_op *first, const struct nfs_op *client)
+{
+	int64_t inner = min_ns(offset_difference(first->reply_first_ns, first->call_last_ns),
+	    offset_difference(client->reply_first_ns, client->call_last_ns));
+
+	return STAMP_NOISE_NS + max_ns(inner, 0) / 2;
+}
+
+/* The calls' stamps, or the replies': one way through the network is within reach of the offset. */
+static void
+limit_one_way(struct offset_range *range, const int64_t first_ns[2], const int64_t client_ns[2],
+    const bool has[2], int64_t before, int64_t after)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (has[i]) {
+			int64_t difference = offset_difference(first_ns[i], client_ns[i]);
+
+			range->low_ns = max_ns(range->low_ns, difference - before);
+			range->high_ns = min_ns(range->high_ns, difference + after);
+		}
+}
+
+/* False when both have no stamp in common. */
+static bool
+partial_range(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
+    int64_t reach, int64_t noise, struct offset_range *range)
+{
+	uint32_t both = first->valid & client->valid;
+	const bool calls[2] = { (both & OP_HAS_CALL_FIRST) != 0, (both & OP_HAS_CALL_LAST) != 0 };
+	const bool replies[2] = { (both & OP_HAS_REPLY_FIRST) != 0, (both & OP_HAS_REPLY_LAST) != 0 };
+	int64_t to = offset->roles == ROLES_REVERSED ? noise : reach;
+	int64_t fro = offset->roles == ROLES_AS_GIVEN ? noise : reach;
+
+	*range = (struct offset_range){ INT64_MIN / 2, INT64_MAX / 2 };
+	limit_one_way(range, (const int64_t[]){ first->call_first_ns, first->call_last_ns },
+	    (const int64_t[]){ client->call_first_ns, client->call_last_ns }, calls, to, fro);
+	limit_one_way(range, (const int64_t[]){ first->reply_first_ns, first->reply_last_ns },
+	    (const int64_t[]){ client->reply_first_ns, client->reply_last_ns }, replies, fro, to);
+	/* In either role the call is seen everywhere before the reply is. */
+	if (op_has(first, OP_HAS_CALL_FIRST) && op_has(client, OP_HAS_REPLY_LAST))
+		range->low_ns = max_ns(range->low_ns,
+		    offset_difference(first->call_first_ns, client->reply_last_ns));
+	if (op_has(client, OP_HAS_CALL_FIRST) && op_has(first, OP_HAS_REPLY_LAST))
+		range->high_ns = min_ns(range->high_ns,
+		    offset_difference(first->reply_last_ns, client->call_first_ns));
+	return calls[0] || calls[1] || replies[0] || replies[1];
+}
+
+bool
+offset_near(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
+{
+	int64_t middle = offset_middle(offset);
+	struct offset_range range;
+
+	if (!offset_range_of(first, client, &range) &&
+	    !partial_range(offset, first, client, 0, OFFSET_ASSUMED_NS, &range))
+		return false;
+	return range.low_ns <= middle + OFFSET_ASSUMED_NS && range.high_ns >= middle - OFFSET_ASSUMED_NS;
+}
+
+enum offset_fit
+offset_fits(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
+    int64_t reuse_ns)
+{
+	int64_t at_ns = op_has(first, OP_HAS_CALL_FIRST) ? first->call_first_ns : offset->at_ns;
+	struct offset_range known = offset_range_at(offset, at_ns), range;
+	bool full = offset_range_of(first, client, &range);
+	int64_t width = offset->range.high_ns - offset->range.low_ns;
+	/* Another use of the XID is farther away than that. */
+	int64_t safe = reuse_ns / 4;
+	int64_t slack = full ? slack_ns(first, client) : min_ns(LOOSE_NOISE_NS, max_ns(STAMP_NOISE_NS, safe));
+	int64_t reach = min_ns(REACH_NS, max_ns(STAMP_NOISE_NS + 4 * width, safe));
+
+	if (!full && !partial_range(offset, first, client, reach, slack, &range))
+		return OFFSET_IMPOSSIBLE;
+	if (full) {
+		range.low_ns -= slack;
+		range.high_ns += slack;
+	}
+	if (range.low_ns > known.high_ns || range.high_ns < known.low_ns)
+		return OFFSET_IMPOSSIBLE;
+	if (drift_ns(offset->at_ns, at_ns) > max_ns(safe, full ? slack : width))
+		return OFFSET_STALE;
+	return full ? OFFSET_FULL : OFFSET_PARTIAL;
+}
+
+void
+offset_move(struct offset *offset, int64_t first_ns)
+{
+	offset->range = offset_range_at(offset, first_ns);
+	offset->at_ns = first_ns;
+}
+
+void
+offset_learn(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
+{
+	struct offset_range range;
+	int64_t drift;
+
+	if (offset->sample_count + offset->suspects > 0)
+		offset_forget(offset);
+	if (!offset_range_of(first, client, &range))
+		return;
+	if (first->call_first_ns > offset->at_ns)
+		offset_move(offset, first->call_first_ns);
+	drift = drift_ns(first->call_first_ns, offset->at_ns);
+	range.low_ns -= drift;
+	range.high_ns += drift;
+	if (range.low_ns > offset->range.high_ns) {
+		/* Within the slack: what was proved before was a little too narrow. */
+		offset->range.high_ns = range.low_ns;
+	} else if (range.high_ns < offset->range.low_ns) {
+		offset->range.low_ns = range.high_ns;
+	} else {
+		offset->range.low_ns = max_ns(offset->range.low_ns, range.low_ns);
+		offset->range.high_ns = min_ns(offset->range.high_ns, range.high_ns);
+	}
+}
+
+void
+offset_sample(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
+    struct offset_sample sample)
+{
+	int64_t middle = offset_middle(offset);
+
+	if (!offset_range_of(first, client, &sample.range) || offset->sample_count == OFFSET_SAMPLES ||
+	    sample.range.low_ns > middle + OFFSET_ASSUMED_NS ||
+	    sample.range.high_ns < middle - OFFSET_ASSUMED_NS)
+		return;
+	if (offset->sample_count == offset->sample_room) {
+		offset->sample_room = offset->sample_room == 0 ? FIRST_TRIAL : offset->sample_room * 2;
+		offset->samples = g_renew(struct offset_sample, offset->samples, offset->sample_room);
+	}
+	sample.at_ns = first->call_first_ns;
+	sample.network_ns =
+	    offset_difference(first->call_first_ns, client->call_first_ns) / 2 -
+	    offset_difference(first->reply_last_ns, client->reply_last_ns) / 2 +
+	    offset_difference(first->call_last_ns, client->call_last_ns) / 2 -
+	    offset_difference(first->reply_first_ns, client->reply_first_ns) / 2;
+	sample.deduced = ((first->flags | client->flags) &
+	    (OP_CALL_TIME_DEDUCED | OP_REPLY_TIME_DEDUCED)) != 0;
+	if (offset->sample_count == 0 || sample.op[1].serial < offset->first_client)
+		offset->first_client = sample.op[1].serial;
+	offset->samples[offset->sample_count++] = sample;
+}
+
+bool
+offset_due(const struct offset *offset)
+{
+	uint32_t count = offset->sample_count;
+
+	if (offset->known)
+		return offset->suspects >= offset->next_trial;
+	return count >= offset->next_trial || (count >= TIMED_TRIAL_SAMPLES &&
+	    offset_difference(offset->samples[count - 1].at_ns, offset->samples[0].at_ns) >=
+	    offset->next_trial_ns);
+}

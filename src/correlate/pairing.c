@@ -1,0 +1,338 @@
+#include "correlate/pairing.h"
+
+#include <glib.h>
+
+#include "correlate/agree.h"
+#include "correlate/flows.h"
+#include "correlate/pool.h"
+#include "correlate/search.h"
+
+enum { LEAST_CALLS = 8 };	/* that must agree on an offset while more may come */
+
+struct pairing {
+	pairing_sink_fn *sink;
+	void *context;
+	struct field field;
+	struct pairing_counts counts;
+	unsigned clients;
+	uint32_t limit;
+	uint64_t seed;
+	uint64_t serials;		/* ops so far */
+	/* Where walks along lists stand; a removal moves them on. */
+	uint32_t next_aged, next_connected;
+};
+
+struct pairing *
+pairing_new(const struct pairing_config *config, pairing_sink_fn *sink, void *context)
+{
+	struct pairing *p = g_new0(struct pairing, 1);
+
+	p->sink = sink;
+	p->context = context;
+	p->clients = config->clients;
+	p->limit = config->limit;
+	p->seed = agree_random_seed();
+	p->field.flows = flows_new(p->seed);
+	pool_init(&p->field.pools[SIDE_FIRST], 1, p->limit);
+	pool_init(&p->field.pools[SIDE_CLIENTS], p->clients + 1, (uint64_t)p->limit * p->clients);
+	p->field.offsets = g_new0(struct offset, p->clients);
+	for (unsigned i = 0; i < p->clients; i++)
+		offset_init(&p->field.offsets[i], config->hints_ns == NULL ? 0 : config->hints_ns[i]);
+	return p;
+}
+
+void
+pairing_free(struct pairing *p)
+{
+	if (p == NULL)
+		return;
+	for (unsigned i = 0; i < p->clients; i++)
+		offset_clear(&p->field.offsets[i]);
+	g_free(p->field.offsets);
+	pool_clear(&p->field.pools[SIDE_FIRST]);
+	pool_clear(&p->field.pools[SIDE_CLIENTS]);
+	flows_free(p->field.flows);
+	g_free(p);
+}
+
+const struct offset *
+pairing_offset(const struct pairing *p, unsigned client)
+{
+	return &p->field.offsets[client];
+}
+
+const struct pairing_counts *
+pairing_counts(const struct pairing *p)
+{
+	return &p->counts;
+}
+
+uint64_t
+pairing_steps(const struct pairing *p)
+{
+	return p->field.steps;
+}
+
+/* ---- pools ---- */
+
+static uint32_t
+put(struct pairing *p, const struct waiting *waiting)
+{
+	unsigned side = search_side(waiting);
+	uint32_t id = pool_add(&p->field.pools[side], waiting,
+	    &flows_at(p->field.flows, waiting->connection)->waiting);
+
+	flows_hold(p->field.flows, waiting->connection, waiting->tuple);
+	p->field.retransmitted[side] += waiting->op.retransmits > 0;
+	return id;
+}
+
+static void
+take(struct pairing *p, unsigned side, uint32_t id)
+{
+	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
+	uint32_t connection = waiting->connection, tuple = waiting->tuple;
+
+	if (side == SIDE_CLIENTS && p->next_aged == id)
+		p->next_aged = waiting->next[LINK_AGE];
+	if (side == SIDE_CLIENTS && p->next_connected == id)
+		p->next_connected = waiting->next[LINK_CONNECTION];
+	p->field.retransmitted[side] -= waiting->op.retransmits > 0;
+	pool_remove(&p->field.pools[side], id, &flows_at(p->field.flows, connection)->waiting);
+	flows_release(p->field.flows, connection, tuple);
+}
+
+/* ---- out ---- */
+
+static void
+leave_alone(struct pairing *p, unsigned side, uint32_t id, bool contested)
+{
+	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
+	const struct nfs_op *op = &waiting->op;
+	enum match match = side == SIDE_FIRST ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
+
+	if (contested || waiting->contested)
+		match = MATCH_AMBIGUOUS;
+	else
+		p->counts.mispaired += waiting->refused;
+	p->sink(p->context, side == SIDE_FIRST ? op : NULL, side == SIDE_CLIENTS ? op : NULL,
+	    waiting->capture, match);
+	take(p, side, id);
+}
+
+static void
+evict_oldest(struct pairing *p, unsigned side, unsigned capture)
+{
+	uint32_t id = p->field.pools[side].ages[capture].oldest;
+	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
+
+	p->counts.evicted[side]++;
+	leave_alone(p, side, id, search_contested(&p->field, waiting, true));
+}
+
+static void
+pair_up(struct pairing *p, const struct waiting *waiting, uint32_t found)
+{
+	unsigned side = search_side(waiting), other = SIDES - 1 - side;
+	const struct waiting *partner = pool_at(&p->field.pools[other], found);
+	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
+	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
+	struct offset *offset = &p->field.offsets[client->capture - 1];
+	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES);
+
+	if (offset->known)
+		offset_learn(offset, &first->op, &client->op);
+	flows_matched(p->field.flows, first->connection, client->connection);
+	p->sink(p->context, &first->op, &client->op, client->capture,
+	    full ? MATCH_MATCHED : MATCH_PARTIAL);
+	take(p, other, found);
+}
+
+/* ---- ops that wait, once more ---- */
+
+/* False when it still waits. Votes for flows only where voting is set. */
+static bool
+again(struct pairing *p, uint32_t id, bool voting, uint32_t *elected)
+{
+	struct waiting *waiting = pool_at(&p->field.pools[SIDE_CLIENTS], id);
+	struct search search = { .op = waiting, .id = id, .again = true };
+
+	search_run(&p->field, &search, voting);
+	if (search.elected[SIDE_CLIENTS] != FLOW_NONE) {
+		flows_translate(p->field.flows, search.elected[SIDE_FIRST], search.elected[SIDE_CLIENTS]);
+		p->counts.translated++;
+		*elected = search.elected[SIDE_CLIENTS];
+	}
+	waiting->refused = search.refused;
+	if (search.found == SLAB_NONE)
+		return false;
+	pair_up(p, waiting, search.found);
+	take(p, SIDE_CLIENTS, id);
+	return true;
+}
+
+static void
+go_through_connection(struct pairing *p, uint32_t connection)
+{
+	uint32_t id = flows_at(p->field.flows, connection)->waiting.oldest, none;
+
+	for (; id != SLAB_NONE; id = p->next_connected) {
+		p->next_connected = pool_at(&p->field.pools[SIDE_CLIENTS], id)->next[LINK_CONNECTION];
+		again(p, id, false, &none);
+	}
+}
+
+/* A client capture's ops from one on, in order of age. */
+static void
+go_through_client(struct pairing *p, uint32_t from, bool voting)
+{
+	for (uint32_t id = from; id != SLAB_NONE; id = p->next_aged) {
+		uint32_t elected = FLOW_NONE;
+
+		p->next_aged = pool_at(&p->field.pools[SIDE_CLIENTS], id)->next[LINK_AGE];
+		again(p, id, voting, &elected);
+		if (elected != FLOW_NONE)
+			go_through_connection(p, elected);
+	}
+}
+
+/*
+ * Carries what is known of the offset back to the oldest op that it may concern,
+ * which is returned, pair by pair: a leap would leave it as wide as the clocks
+ * may drift meanwhile.
+ */
+static uint32_t
+carry_offset_back(struct pairing *p, unsigned capture)
+{
+	const struct pool *pool = &p->field.pools[SIDE_CLIENTS];
+	struct offset *offset = &p->field.offsets[capture - 1];
+	int64_t client_ns = offset_shift(offset->at_ns, -offset_middle(offset));
+	uint32_t id = pool->ages[capture].newest, oldest = SLAB_NONE;
+
+	for (; id != SLAB_NONE && pool_at(pool, id)->serial >= offset->look_from;
+	    id = pool_at(pool, id)->prev[LINK_AGE]) {
+		struct search search = { .op = pool_at(pool, id), .id = id, .again = true };
+		const struct nfs_op *first;
+
+		oldest = id;
+		if (search.op->op.call_first_ns > client_ns)
+			continue;
+		search_run(&p->field, &search, false);
+		if (search.found == SLAB_NONE)
+			continue;
+		first = &pool_at(&p->field.pools[SIDE_FIRST], search.found)->op;
+		offset_move(offset, min_ns(first->call_first_ns, offset->at_ns));
+		offset_learn(offset, first, &search.op->op);
+	}
+	return oldest;
+}
+
+static void
+find_offset(struct pairing *p, unsigned capture, uint32_t least)
+{
+	if (offset_find(&p->field.offsets[capture - 1], least))
+		go_through_client(p, carry_offset_back(p, capture), true);
+}
+
+/* ---- in ---- */
+
+/* A server's op may have brought samples for any of the clients that know its connection. */
+static void
+look_for_offsets(struct pairing *p, unsigned capture)
+{
+	unsigned from = capture == 0 ? 1 : capture;
+	unsigned to = capture == 0 ? p->clients : capture;
+
+	for (unsigned i = from; i <= to; i++)
+		if (offset_due(&p->field.offsets[i - 1]))
+			find_offset(p, i, LEAST_CALLS);
+}
+
+static void
+arrive(struct pairing *p, struct waiting *waiting)
+{
+	unsigned side = search_side(waiting);
+	struct search search = { .op = waiting };
+
+	search_run(&p->field, &search, true);
+	if (search.found != SLAB_NONE) {
+		pair_up(p, waiting, search.found);
+		flows_settle(p->field.flows, waiting->tuple);
+		return;
+	}
+	waiting->refused = search.refused;
+	waiting->by_content = !flows_exact(p->field.flows, waiting->tuple);
+	if (p->field.pools[side].ages[waiting->capture].count == p->limit)
+		evict_oldest(p, side, waiting->capture);
+	put(p, waiting);
+	if (side == SIDE_CLIENTS)
+		flows_missed(p->field.flows, waiting->connection);
+	if (search.elected[SIDE_CLIENTS] != FLOW_NONE) {
+		flows_translate(p->field.flows, search.elected[SIDE_FIRST], search.elected[SIDE_CLIENTS]);
+		p->counts.translated++;
+		go_through_connection(p, search.elected[SIDE_CLIENTS]);
+	}
+	look_for_offsets(p, waiting->capture);
+}
+
+void
+pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
+{
+	struct waiting waiting;
+
+	waiting.op = *op;
+	waiting.call_hash = agree_call_hash(op, p->seed);
+	waiting.serial = ++p->serials;
+	waiting.connection = flows_connection(p->field.flows, capture, op);
+	waiting.place = flows_at(p->field.flows, waiting.connection)->ops;
+	waiting.tuple = flows_tuple(p->field.flows, waiting.connection, op);
+	waiting.capture = (uint16_t)capture;
+	waiting.refused = waiting.contested = false;
+	arrive(p, &waiting);
+}
+
+/* ---- the end ---- */
+
+static void
+let_go(struct pairing *p, unsigned side, unsigned capture)
+{
+	const struct pool *pool = &p->field.pools[side];
+
+	while (pool->ages[capture].oldest != SLAB_NONE)
+		leave_alone(p, side, pool->ages[capture].oldest, false);
+}
+
+/* While all are still there, and before any has gone. */
+static void
+mark_contested(struct pairing *p, unsigned side, unsigned capture)
+{
+	const struct pool *pool = &p->field.pools[side];
+
+	for (uint32_t id = pool->ages[capture].oldest; id != SLAB_NONE;
+	    id = pool_at(pool, id)->next[LINK_AGE])
+		if (search_contested(&p->field, pool_at(pool, id), false))
+			pool_at(pool, id)->contested = true;
+}
+
+void
+pairing_finish(struct pairing *p)
+{
+	const struct pool_list *ages = p->field.pools[SIDE_CLIENTS].ages;
+
+	for (unsigned i = 1; i <= p->clients; i++)
+		find_offset(p, i, p->field.offsets[i - 1].known ? LEAST_CALLS : 1);
+	for (unsigned i = 1; i <= p->clients; i++)
+		go_through_client(p, ages[i].oldest, false);
+	p->field.last = true;
+	/* A second round: what is decided now may leave others without a rival. */
+	for (unsigned round = 0; round < 2; round++)
+		for (unsigned i = 1; i <= p->clients; i++)
+			go_through_client(p, ages[i].oldest, false);
+
+	mark_contested(p, SIDE_FIRST, 0);
+	for (unsigned i = 1; i <= p->clients; i++)
+		mark_contested(p, SIDE_CLIENTS, i);
+	let_go(p, SIDE_FIRST, 0);
+	for (unsigned i = 1; i <= p->clients; i++)
+		let_go(p, SIDE_CLIENTS, i);
+}

@@ -1,0 +1,505 @@
+#include "correlate/polygon.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "correlate/clock.h"
+
+/*
+ * Corners are always the meeting point of two stored lines, never derived from
+ * other corners, so errors do not add up over millions of cuts. With times
+ * within some years of the reference and offsets within hours of it, a corner
+ * is good to well below a nanosecond; the two constants cover that and what
+ * larger numbers lose.
+ */
+static const double slack_ns = 1;
+static const double rounding = 0x1p-50;
+static const double slope_max = CLOCK_MAX_DRIFT_PPB * 1e-9;
+/* A band reaches so far around the time that asked for it: stamps come nearly in order. */
+static const double band_before_ns = 0x1p26, band_after_ns = 0x1p30;
+
+/* a - b, kept within the range. */
+static double
+difference(int64_t a, int64_t b)
+{
+	int64_t result;
+
+	if (__builtin_sub_overflow(a, b, &result))
+		return a < b ? -0x1p63 : 0x1p63;
+	return (double)result;
+}
+
+/* What a double of this size at this distance may be off by. */
+static double
+lost_ns(double at, double value)
+{
+	return rounding * (fabs(at) * slope_max + fabs(value));
+}
+
+static struct polygon_line
+line_of(const struct polygon *polygon, const struct bound *bound)
+{
+	struct polygon_line line = {
+		.at = difference(bound->at_ns, polygon->reference_ns),
+		.limit = difference(bound->offset_ns, polygon->reference_offset_ns),
+		.upper = bound->upper,
+	};
+	double slack = slack_ns + lost_ns(line.at, line.limit);
+
+	line.limit += bound->upper ? slack : -slack;
+	return line;
+}
+
+void
+polygon_init(struct polygon *polygon)
+{
+	polygon->corners = 0;
+	polygon->has[0] = polygon->has[1] = false;
+	polygon->band = (struct polygon_band){ 0 };
+	polygon->band_is_old = true;
+}
+
+void
+polygon_copy(struct polygon *to, const struct polygon *from)
+{
+	unsigned n = from->corners;
+
+	to->reference_ns = from->reference_ns;
+	to->reference_offset_ns = from->reference_offset_ns;
+	to->corners = n;
+	for (unsigned upper = 0; upper < 2; upper++) {
+		to->has[upper] = from->has[upper];
+		if (from->has[upper])
+			to->first[upper] = from->first[upper];
+	}
+	memcpy(to->a, from->a, n * sizeof(to->a[0]));
+	memcpy(to->b, from->b, n * sizeof(to->b[0]));
+	memcpy(to->edge, from->edge, n * sizeof(to->edge[0]));
+	to->band = from->band;
+	to->band_is_old = from->band_is_old;
+}
+
+bool
+polygon_known(const struct polygon *polygon)
+{
+	return polygon->corners > 0;
+}
+
+/* The least and the greatest value at one time. */
+static void
+extent(const struct polygon *polygon, double at, double *low, double *high)
+{
+	double least = polygon->a[0] + polygon->b[0] * at, greatest = least;
+
+	for (unsigned i = 1; i < polygon->corners; i++) {
+		double value = polygon->a[i] + polygon->b[i] * at;
+
+		least = value < least ? value : least;
+		greatest = value > greatest ? value : greatest;
+	}
+	*low = least;
+	*high = greatest;
+}
+
+/* The lowest offset is concave in time and the highest one convex, so the chords are outside. */
+static void
+band_build(struct polygon_band *band, const struct polygon *polygon, double from, double to)
+{
+	double low, high;
+
+	extent(polygon, from, &band->low, &band->high);
+	extent(polygon, to, &low, &high);
+	band->from = from;
+	band->to = to;
+	band->low_slope = (low - band->low) / (to - from);
+	band->high_slope = (high - band->high) / (to - from);
+}
+
+static bool
+band_covers(const struct polygon_band *band, double at)
+{
+	return at >= band->from && at < band->to;
+}
+
+/* By how much the upper line lies above the lower one when both have this slope. */
+static double
+gap(const struct polygon_line *lower, const struct polygon_line *upper, double slope)
+{
+	return (upper->limit - slope * upper->at) - (lower->limit - slope * lower->at);
+}
+
+enum bound_effect
+polygon_effect(const struct polygon *polygon, const struct bound *bound)
+{
+	struct polygon_line line;
+	double low, high;
+
+	if (polygon->corners == 0 && !polygon->has[!bound->upper])
+		return BOUND_CUTS;
+	line = line_of(polygon, bound);
+	if (polygon->corners == 0) {
+		const struct polygon_line *upper = bound->upper ? &line : &polygon->first[1];
+		const struct polygon_line *lower = bound->upper ? &polygon->first[0] : &line;
+
+		return gap(lower, upper, -slope_max) < 0 && gap(lower, upper, slope_max) < 0 ?
+		    BOUND_CONTRADICTS : BOUND_CUTS;
+	}
+	extent(polygon, line.at, &low, &high);
+	if (bound->upper ? high <= line.limit : low >= line.limit)
+		return BOUND_LOOSE;
+	return (bound->upper ? low > line.limit : high < line.limit) ? BOUND_CONTRADICTS : BOUND_CUTS;
+}
+
+/* Adds the corner where a line has this slope, and the edge that leaves it. */
+static void
+add_corner(struct polygon *polygon, const struct polygon_line *on, double slope, const struct polygon_line *edge)
+{
+	unsigned i = polygon->corners++;
+
+	polygon->a[i] = on->limit - slope * on->at;
+	polygon->b[i] = slope;
+	polygon->edge[i] = *edge;
+}
+
+/*
+ * The first polygon: two lines and the limits of the slope. A quadrangle, or a
+ * triangle when the lines cross within the limits; that they leave something
+ * was seen before.
+ *
+ *	a   upper ______
+ *	         |      |
+ *	         |______|          the edges go around:
+ *	    lower                  lower, steepest, upper, flattest
+ *	        -max   +max   b
+ */
+static void
+start(struct polygon *polygon)
+{
+	const struct polygon_line lower = polygon->first[0], upper = polygon->first[1];
+	const struct polygon_line steepest = { .limit = slope_max, .is_slope = true };
+	const struct polygon_line flattest = { .limit = -slope_max, .is_slope = true };
+	bool left = gap(&lower, &upper, -slope_max) >= 0, right = gap(&lower, &upper, slope_max) >= 0;
+	double crossing = 0;
+
+	if (left != right)
+		crossing = (upper.limit - lower.limit) / (upper.at - lower.at);
+	if (left)
+		add_corner(polygon, &lower, -slope_max, &lower);
+	else
+		add_corner(polygon, &lower, crossing, &lower);
+	if (right) {
+		add_corner(polygon, &lower, slope_max, &steepest);
+		add_corner(polygon, &upper, slope_max, &upper);
+	} else
+		add_corner(polygon, &lower, crossing, &upper);
+	if (left)
+		add_corner(polygon, &upper, -slope_max, &flattest);
+}
+
+/* While bounds of one direction are missing only the best one of the other is kept. */
+static void
+begin(struct polygon *polygon, const struct bound *bound)
+{
+	struct polygon_line *kept = &polygon->first[bound->upper];
+	struct polygon_line line;
+
+	if (!polygon->has[0] && !polygon->has[1]) {
+		polygon->reference_ns = bound->at_ns;
+		polygon->reference_offset_ns = bound->offset_ns;
+	}
+	line = line_of(polygon, bound);
+	/* Better: implies the old one, or would if the old one were from the same time. */
+	if (!polygon->has[bound->upper] || (bound->upper ? 1 : -1) * (line.limit - kept->limit) <=
+	    slope_max * fabs(line.at - kept->at))
+		*kept = line;
+	polygon->has[bound->upper] = true;
+	if (polygon->has[!bound->upper])
+		start(polygon);
+}
+
+/* Where the edge from corner i, whose one end is outside, meets the line. */
+static void
+meet(const struct polygon *polygon, unsigned i, unsigned outside, const struct polygon_line *line,
+    double *a, double *b)
+{
+	const struct polygon_line *edge = &polygon->edge[i];
+	unsigned next = i + 1 == polygon->corners ? 0 : i + 1;
+	bool rising = polygon->b[i] < polygon->b[next];
+	double least = polygon->b[rising ? i : next], most = polygon->b[rising ? next : i];
+	const struct polygon_line *exact = line;
+	double slope;
+
+	if (edge->is_slope)
+		slope = edge->limit;
+	else if (edge->at == line->at)
+		slope = polygon->b[outside];	/* the same line but for rounding */
+	else {
+		slope = (line->limit - edge->limit) / (line->at - edge->at);
+		if (fabs(edge->at) < fabs(line->at))
+			exact = edge;
+	}
+	slope = slope < least ? least : slope > most ? most : slope;
+	*a = exact->limit - slope * exact->at;
+	*b = slope;
+}
+
+/* How far the neighbours of an edge reach beyond it when it is gone; negative when they do not meet. */
+static double
+excess(const struct polygon *polygon, unsigned i, double *a, double *b)
+{
+	unsigned n = polygon->corners;
+	const struct polygon_line *edge = &polygon->edge[i];
+	const struct polygon_line *before = &polygon->edge[i == 0 ? n - 1 : i - 1];
+	const struct polygon_line *after = &polygon->edge[i + 1 == n ? 0 : i + 1];
+	double beyond;
+
+	if (edge->is_slope || before->is_slope || after->is_slope || before->at == after->at)
+		return -1;
+	*b = (before->limit - after->limit) / (before->at - after->at);
+	*a = before->limit - *b * before->at;
+	beyond = *a + *b * edge->at - edge->limit;
+	return edge->upper ? beyond : -beyond;
+}
+
+/* Drops the edge whose absence adds least. */
+static void
+make_room(struct polygon *polygon)
+{
+	unsigned n = polygon->corners, least = n, next;
+	double best = 0, best_a = 0, best_b = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		double a, b;
+		double size = excess(polygon, i, &a, &b);
+
+		if (size < 0 || (least < n && size >= best))
+			continue;
+		best = size;
+		best_a = a;
+		best_b = b;
+		least = i;
+	}
+	if (least == n)
+		return;
+	next = least + 1 == n ? 0 : least + 1;
+	/* The edge's two corners become one, from which the next edge starts. */
+	polygon->a[next] = best_a;
+	polygon->b[next] = best_b;
+	polygon->corners--;
+	memmove(&polygon->a[least], &polygon->a[least + 1], (n - 1 - least) * sizeof(polygon->a[0]));
+	memmove(&polygon->b[least], &polygon->b[least + 1], (n - 1 - least) * sizeof(polygon->b[0]));
+	memmove(&polygon->edge[least], &polygon->edge[least + 1], (n - 1 - least) * sizeof(polygon->edge[0]));
+	polygon->band = (struct polygon_band){ 0 };
+}
+
+/*
+ * Takes away what lies behind the line, which is known to cut. The corners
+ * outside follow one another; where rounding makes another one of them, it
+ * stays, which is the safe side.
+ */
+static void
+clip(struct polygon *polygon, const struct polygon_line *line)
+{
+	struct polygon old;
+	bool outside[POLYGON_CORNERS];
+	unsigned n, first = 0, last, inside;
+
+	if (polygon->corners == POLYGON_CORNERS)
+		make_room(polygon);
+	n = polygon->corners;
+	for (unsigned i = 0; i < n; i++) {
+		double value = polygon->a[i] + polygon->b[i] * line->at;
+
+		outside[i] = line->upper ? value > line->limit : value < line->limit;
+	}
+	while (first < n && !(outside[first] && !outside[first == 0 ? n - 1 : first - 1]))
+		first++;
+	if (first == n)
+		return;
+	for (last = first; outside[last + 1 == n ? 0 : last + 1];)
+		last = last + 1 == n ? 0 : last + 1;
+	inside = n - 1 - (last + n - first) % n;
+	if (inside + 2 > POLYGON_CORNERS)
+		return;
+	polygon_copy(&old, polygon);
+	meet(&old, first == 0 ? n - 1 : first - 1, first, line, &polygon->a[0], &polygon->b[0]);
+	polygon->edge[0] = *line;
+	meet(&old, last, last, line, &polygon->a[1], &polygon->b[1]);
+	polygon->edge[1] = old.edge[last];
+	for (unsigned i = 0; i < inside; i++) {
+		unsigned from = (last + 1 + i) % n;
+
+		polygon->a[i + 2] = old.a[from];
+		polygon->b[i + 2] = old.b[from];
+		polygon->edge[i + 2] = old.edge[from];
+	}
+	polygon->corners = inside + 2;
+	polygon->band_is_old = true;
+}
+
+/* True when a look at the band is enough to see that the bound says nothing new. */
+static bool
+is_outside_band(const struct polygon *polygon, const struct bound *bound, double at)
+{
+	const struct polygon_band *band = &polygon->band;
+	double limit = difference(bound->offset_ns, polygon->reference_offset_ns);
+
+	if (!band_covers(band, at))
+		return false;
+	at -= band->from;
+	return bound->upper ? band->high + band->high_slope * at <= limit : band->low + band->low_slope * at >= limit;
+}
+
+bool
+polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		double at = difference(bound[i].at_ns, polygon->reference_ns);
+
+		if (is_outside_band(polygon, &bound[i], at))
+			continue;
+		if (polygon_effect(polygon, &bound[i]) != BOUND_LOOSE)
+			return false;
+		/* The band did not show it: it is for another time, or from before some cuts. */
+		if (polygon->band_is_old || !band_covers(&polygon->band, at))
+			band_build(&polygon->band, polygon, at - band_before_ns, at + band_after_ns);
+		polygon->band_is_old = false;
+	}
+	return true;
+}
+
+bool
+polygon_cut(struct polygon *polygon, const struct bound *bound, unsigned count)
+{
+	struct polygon old;
+	bool saved = false;
+
+	for (unsigned i = 0; i < count; i++) {
+		enum bound_effect effect = polygon_effect(polygon, &bound[i]);
+
+		if (effect == BOUND_CONTRADICTS) {
+			if (saved)
+				polygon_copy(polygon, &old);
+			return false;
+		}
+		if (effect == BOUND_LOOSE)
+			continue;
+		if (!saved && i + 1 < count)
+			polygon_copy(&old, polygon);
+		saved = true;
+		if (polygon->corners == 0)
+			begin(polygon, &bound[i]);
+		else {
+			struct polygon_line line = line_of(polygon, &bound[i]);
+
+			clip(polygon, &line);
+		}
+	}
+	return true;
+}
+
+/* base + value, rounded down (direction -1) or up (1), kept within the range. */
+static int64_t
+outward(int64_t base, double value, int direction)
+{
+	int64_t whole, result;
+
+	if (fabs(value) >= 0x1p62)
+		return value < 0 ? INT64_MIN : INT64_MAX;
+	whole = (int64_t)value;
+	if (direction < 0 ? (double)whole > value : (double)whole < value)
+		whole += direction;
+	if (__builtin_add_overflow(base, whole, &result))
+		return whole < 0 ? INT64_MIN : INT64_MAX;
+	return result;
+}
+
+/* The extent at two times, which are all in between as well. */
+static void
+extent_between(const struct polygon *polygon, double from, double to, double *low, double *high)
+{
+	double other_low, other_high;
+
+	extent(polygon, from, low, high);
+	if (to == from)
+		return;
+	extent(polygon, to, &other_low, &other_high);
+	*low = other_low < *low ? other_low : *low;
+	*high = other_high > *high ? other_high : *high;
+}
+
+static void
+round_outward(const struct polygon *polygon, double at, double low, double high, int64_t *low_ns, int64_t *high_ns)
+{
+	*low_ns = outward(polygon->reference_offset_ns, low - lost_ns(at, low), -1);
+	*high_ns = outward(polygon->reference_offset_ns, high + lost_ns(at, high), 1);
+}
+
+bool
+polygon_offset(const struct polygon *polygon, int64_t from_ns, int64_t to_ns, int64_t *low_ns, int64_t *high_ns)
+{
+	double from = difference(from_ns, polygon->reference_ns), to = difference(to_ns, polygon->reference_ns);
+	double low, high;
+
+	if (polygon->corners == 0)
+		return false;
+	extent_between(polygon, from, to, &low, &high);
+	round_outward(polygon, fabs(from) > fabs(to) ? from : to, low, high, low_ns, high_ns);
+	return true;
+}
+
+/*
+ * The distance of a chord is concave, so nowhere more than twice that in the
+ * middle: there the band shows whether it is close enough everywhere.
+ */
+void
+polygon_band(const struct polygon *polygon, int64_t from_ns, int64_t to_ns, struct polygon_band *band)
+{
+	double from = difference(from_ns, polygon->reference_ns), to = difference(to_ns, polygon->reference_ns);
+	double half = (to - from) / 2, low, high, too_much;
+
+	*band = (struct polygon_band){ 0 };
+	if (polygon->corners == 0 || to <= from)
+		return;
+	band_build(band, polygon, from, to);
+	extent(polygon, from + half, &low, &high);
+	too_much = 0.1 + (high - low) / 1024;
+	if (band->high + half * band->high_slope - high > too_much ||
+	    low - band->low - half * band->low_slope > too_much)
+		*band = (struct polygon_band){ 0 };
+}
+
+bool
+polygon_offset_near(const struct polygon *polygon, const struct polygon_band *band, int64_t from_ns, int64_t to_ns,
+    int64_t *low_ns, int64_t *high_ns)
+{
+	double from = difference(from_ns, polygon->reference_ns), to = difference(to_ns, polygon->reference_ns);
+	double low, high, other;
+
+	if (polygon->corners == 0 || !band_covers(band, from) || !band_covers(band, to))
+		return polygon_offset(polygon, from_ns, to_ns, low_ns, high_ns);
+	low = band->low + band->low_slope * (from - band->from);
+	other = band->low + band->low_slope * (to - band->from);
+	low = other < low ? other : low;
+	high = band->high + band->high_slope * (from - band->from);
+	other = band->high + band->high_slope * (to - band->from);
+	high = other > high ? other : high;
+	round_outward(polygon, fabs(from) > fabs(to) ? from : to, low, high, low_ns, high_ns);
+	return true;
+}
+
+bool
+polygon_drift(const struct polygon *polygon, int64_t *low_ppb, int64_t *high_ppb)
+{
+	double low = slope_max, high = -slope_max;
+
+	if (polygon->corners == 0)
+		return false;
+	for (unsigned i = 0; i < polygon->corners; i++) {
+		low = polygon->b[i] < low ? polygon->b[i] : low;
+		high = polygon->b[i] > high ? polygon->b[i] : high;
+	}
+	*low_ppb = outward(0, low * 1e9 - 1e-6, -1);
+	*high_ppb = outward(0, high * 1e9 + 1e-6, 1);
+	return true;
+}

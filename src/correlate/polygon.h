@@ -1,0 +1,84 @@
+/*
+ * All lines offset = a + b t that a set of bounds allows: a convex polygon in
+ * (a, b), with |b| within CLOCK_MAX_DRIFT_PPB.
+ *
+ * Every rounding is outward, and when there is no room for one more corner the
+ * edge that matters least is dropped: the polygon may hold more than the bounds
+ * allow, never less.
+ */
+#ifndef CORRELATE_POLYGON_H
+#define CORRELATE_POLYGON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { POLYGON_CORNERS = 32 };
+
+/* At that time the offset is at most (upper) or at least that much. */
+struct bound {
+	int64_t at_ns;
+	int64_t offset_ns;
+	bool upper;
+};
+
+/* a + b * at = limit; a slope edge is b = limit. Relative to the polygon's reference. */
+struct polygon_line {
+	double at, limit;
+	bool is_slope, upper;
+};
+
+/*
+ * Two straight lines around all offsets during a stretch of time: a look at
+ * them instead of at every corner. Still true after more cuts. All zero: none yet.
+ */
+struct polygon_band {
+	double from, to;		/* none when from = to */
+	double low, low_slope, high, high_slope;	/* at from, and per nanosecond */
+};
+
+/* The fields belong to polygon.c; it is open only so that it can be held and assigned. */
+struct polygon {
+	int64_t reference_ns, reference_offset_ns;	/* of the first bound */
+	unsigned corners;		/* 0: bounds of one direction at most */
+	bool has[2];			/* of the directions, while there are no corners */
+	struct polygon_line first[2];
+	double a[POLYGON_CORNERS], b[POLYGON_CORNERS];
+	struct polygon_line edge[POLYGON_CORNERS];	/* from this corner to the next */
+	struct polygon_band band;
+	bool band_is_old;		/* there were cuts */
+};
+
+enum bound_effect {
+	BOUND_LOOSE,		/* says nothing new */
+	BOUND_CUTS,
+	BOUND_CONTRADICTS,	/* no line would be left */
+};
+
+/* Makes it hold every line. */
+void polygon_init(struct polygon *polygon);
+/* Copies; cheaper than an assignment, as corners that are not there stay behind. */
+void polygon_copy(struct polygon *to, const struct polygon *from);
+/* False until bounds of both directions came: nothing can be said of the offset. */
+bool polygon_known(const struct polygon *polygon);
+enum bound_effect polygon_effect(const struct polygon *polygon, const struct bound *bound);
+/* True when none of the bounds says anything new; cheap, the polygon is only changed in what it remembers for that. */
+bool polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count);
+/* All of the bounds or, if they leave no line, none of them and false. */
+bool polygon_cut(struct polygon *polygon, const struct bound *bound, unsigned count);
+/*
+ * The lowest and the highest offset that any line has at any time from one to
+ * the other, in either order; widened to the int64 range at most. False while unknown.
+ */
+bool polygon_offset(const struct polygon *polygon, int64_t from_ns, int64_t to_ns, int64_t *low_ns, int64_t *high_ns);
+/*
+ * A band around the times from one to the other, for many look-ups there; none
+ * if it would be some thousandths wider than what the polygon says.
+ */
+void polygon_band(const struct polygon *polygon, int64_t from_ns, int64_t to_ns, struct polygon_band *band);
+/* The same as polygon_offset, by the band where it can. */
+bool polygon_offset_near(const struct polygon *polygon, const struct polygon_band *band, int64_t from_ns, int64_t to_ns,
+    int64_t *low_ns, int64_t *high_ns);
+/* The lowest and the highest slope, rounded outward. False while unknown. */
+bool polygon_drift(const struct polygon *polygon, int64_t *low_ppb, int64_t *high_ppb);
+
+#endif

@@ -1,0 +1,144 @@
+#include "correlate/pool.h"
+
+#include <glib.h>
+
+enum { LARGEST_INDEX = 1 << 22 };
+
+void
+pool_init(struct pool *pool, unsigned captures, uint64_t expected)
+{
+	uint32_t size = 64;
+
+	while (size < expected && size < LARGEST_INDEX)
+		size *= 2;
+	*pool = (struct pool){ .mask = size - 1 };
+	slab_init(&pool->slab, sizeof(struct waiting));
+	/* Pages that are never touched cost nothing. */
+	for (unsigned i = 0; i < 2; i++)
+		pool->heads[i] = g_new0(uint32_t, size);
+	pool->ages = g_new0(struct pool_list, captures);
+}
+
+void
+pool_clear(struct pool *pool)
+{
+	for (unsigned i = 0; i < 2; i++)
+		g_free(pool->heads[i]);
+	g_free(pool->ages);
+	slab_clear(&pool->slab);
+}
+
+static uint32_t *
+exact_head(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
+{
+	uint64_t hash = (call_hash ^ tuple * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+
+	return &pool->heads[LINK_EXACT][hash >> 32 & pool->mask];
+}
+
+static uint32_t *
+content_head(const struct pool *pool, uint64_t call_hash)
+{
+	return &pool->heads[LINK_CONTENT][call_hash & pool->mask];
+}
+
+static void
+push_front(struct pool *pool, enum pool_link link, uint32_t *head, uint32_t id)
+{
+	struct waiting *waiting = pool_at(pool, id);
+
+	waiting->prev[link] = SLAB_NONE;
+	waiting->next[link] = *head;
+	if (*head != SLAB_NONE)
+		pool_at(pool, *head)->prev[link] = id;
+	*head = id;
+}
+
+static void
+drop(struct pool *pool, enum pool_link link, uint32_t *head, uint32_t id)
+{
+	const struct waiting *waiting = pool_at(pool, id);
+	uint32_t next = waiting->next[link], prev = waiting->prev[link];
+
+	if (prev == SLAB_NONE)
+		*head = next;
+	else
+		pool_at(pool, prev)->next[link] = next;
+	if (next != SLAB_NONE)
+		pool_at(pool, next)->prev[link] = prev;
+}
+
+static void
+append(struct pool *pool, enum pool_link link, struct pool_list *list, uint32_t id)
+{
+	struct waiting *waiting = pool_at(pool, id);
+
+	waiting->next[link] = SLAB_NONE;
+	waiting->prev[link] = list->newest;
+	if (list->newest != SLAB_NONE)
+		pool_at(pool, list->newest)->next[link] = id;
+	else
+		list->oldest = id;
+	list->newest = id;
+	list->count++;
+}
+
+static void
+take_out(struct pool *pool, enum pool_link link, struct pool_list *list, uint32_t id)
+{
+	if (list->newest == id)
+		list->newest = pool_at(pool, id)->prev[link];
+	drop(pool, link, &list->oldest, id);
+	list->count--;
+}
+
+uint32_t
+pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *connected)
+{
+	uint32_t id = slab_take(&pool->slab);
+
+	*pool_at(pool, id) = *waiting;
+	push_front(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), id);
+	if (waiting->by_content)
+		push_front(pool, LINK_CONTENT, content_head(pool, waiting->call_hash), id);
+	append(pool, LINK_AGE, &pool->ages[waiting->capture], id);
+	append(pool, LINK_CONNECTION, connected, id);
+	pool->count++;
+	return id;
+}
+
+void
+pool_hide_content(struct pool *pool, uint32_t id)
+{
+	struct waiting *waiting = pool_at(pool, id);
+
+	if (!waiting->by_content)
+		return;
+	waiting->by_content = false;
+	drop(pool, LINK_CONTENT, content_head(pool, waiting->call_hash), id);
+}
+
+void
+pool_remove(struct pool *pool, uint32_t id, struct pool_list *connected)
+{
+	const struct waiting *waiting = pool_at(pool, id);
+
+	drop(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), id);
+	pool_hide_content(pool, id);
+	take_out(pool, LINK_AGE, &pool->ages[waiting->capture], id);
+	take_out(pool, LINK_CONNECTION, connected, id);
+	slab_give_back(&pool->slab, id);
+	pool->count--;
+}
+
+uint32_t
+pool_first_exact(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
+{
+	return *exact_head(pool, tuple, call_hash);
+}
+
+uint32_t
+pool_first_content(const struct pool *pool, uint64_t call_hash)
+{
+	return *content_head(pool, call_hash);
+}

@@ -1,0 +1,61 @@
+/*
+ * The ops of one side that wait for their counterpart: found by connection and
+ * call, or by call alone, newest first; listed by age in their capture, and by
+ * connection.
+ */
+#ifndef CORRELATE_POOL_H
+#define CORRELATE_POOL_H
+
+#include <nfscorr/nfs_op.h>
+
+#include "correlate/slab.h"
+
+enum pool_link { LINK_EXACT, LINK_CONTENT, LINK_AGE, LINK_CONNECTION, LINKS };
+
+struct pool_list {
+	uint32_t oldest, newest, count;
+};
+
+struct waiting {
+	struct nfs_op op;
+	uint64_t call_hash;	/* of XID, program, version, procedure */
+	uint64_t serial;	/* order of arrival, over all captures */
+	uint32_t tuple, connection;	/* numbers of flows.h */
+	uint64_t place;		/* among the ops of its connection */
+	uint32_t next[LINKS], prev[LINKS];	/* the pool's; of a list next is the younger one */
+	uint16_t capture;	/* as in correlate.h */
+	bool by_content;	/* can be found by its call alone */
+	bool refused;		/* a counterpart agreed in all but its reply or its times */
+	bool contested;		/* one that left might have been its counterpart */
+};
+
+struct pool {
+	struct slab slab;
+	uint32_t *heads[2];	/* LINK_EXACT, LINK_CONTENT */
+	uint32_t mask;
+	struct pool_list *ages;	/* index: capture */
+	uint32_t count;
+};
+
+/* captures: how many ages are kept; expected: ops that may wait at once. */
+void pool_init(struct pool *pool, unsigned captures, uint64_t expected);
+void pool_clear(struct pool *pool);
+
+static inline struct waiting *
+pool_at(const struct pool *pool, uint32_t id)
+{
+	return slab_at(&pool->slab, id);
+}
+
+/* Copies what waits; connected: the list of its connection. */
+uint32_t pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *connected);
+void pool_remove(struct pool *pool, uint32_t id, struct pool_list *connected);
+/* From now on it is found by its connection only. */
+void pool_hide_content(struct pool *pool, uint32_t id);
+
+/* The newest in the bucket of a connection's address tuple and call; others may share it. */
+uint32_t pool_first_exact(const struct pool *pool, uint32_t tuple, uint64_t call_hash);
+/* The newest in the bucket of a call. */
+uint32_t pool_first_content(const struct pool *pool, uint64_t call_hash);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * The counterpart of one op among those that wait on the other side.
+ */
+#ifndef CORRELATE_SEARCH_H
+#define CORRELATE_SEARCH_H
+
+#include "correlate/flows.h"
+#include "correlate/offset.h"
+#include "correlate/pool.h"
+
+enum { SIDE_FIRST, SIDE_CLIENTS, SIDES };
+
+/* All that waits, and all that is known; pairing.c owns it. */
+struct field {
+	struct pool pools[SIDES];
+	struct flows *flows;
+	struct offset *offsets;		/* by client capture, from 0 */
+	uint64_t steps;			/* candidates looked at */
+	uint64_t retransmitted[SIDES];	/* waiting ops that were sent more than once */
+	bool last;			/* nothing follows */
+};
+
+struct search {
+	const struct waiting *op;
+	uint32_t id;		/* of op if it waits, else SLAB_NONE */
+	bool mark;		/* those that might be it are to know */
+	bool again;		/* op was looked at before: it says nothing new of offset and flows */
+
+	uint32_t found;		/* the counterpart, or SLAB_NONE */
+	bool refused;		/* one agreed in all but its reply or its times */
+	bool fits;		/* some fit, or might if the offset were known */
+	uint32_t elected[SIDES];	/* connections that votes show to be the same, or FLOW_NONE */
+
+	/* the search's own */
+	unsigned side, other;
+	uint32_t samples;
+	bool wandering;		/* only ops that were sent more than once count */
+	uint32_t best[2], count[2];	/* newest and number of those with all times, without */
+	uint32_t bound_best[2], bound_count[2];	/* of them on the connection bound to op's */
+};
+
+static inline unsigned
+search_side(const struct waiting *waiting)
+{
+	return waiting->capture == 0 ? SIDE_FIRST : SIDE_CLIENTS;
+}
+
+/*
+ * Fills in what was found. Votes of op for flows, and samples for the offset,
+ * are given on the way unless it is looked at again; when voting is set, votes
+ * are given all the same.
+ */
+void search_run(struct field *field, struct search *search, bool voting);
+/* Some op of the other side may be the same call as op, which was not paired; marks them. */
+bool search_contested(struct field *field, const struct waiting *op, bool mark);
+
+#endif

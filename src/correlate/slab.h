@@ -1,0 +1,38 @@
+/*
+ * Records of one size under small numbers: made in chunks that never move,
+ * used again newest first, so that memory follows what is in use.
+ */
+#ifndef CORRELATE_SLAB_H
+#define CORRELATE_SLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SLAB_NONE = 0, SLAB_CHUNK_BITS = 9 };
+
+struct slab {
+	size_t size;		/* bytes of a record */
+	char **chunks;
+	uint32_t chunk_count;
+	uint32_t made;		/* ids 1..made exist */
+	uint32_t free;		/* first of those that were given back */
+};
+
+/* size: bytes of a record, at least 4. */
+void slab_init(struct slab *slab, size_t size);
+void slab_clear(struct slab *slab);
+/* The id of a record whose content is undefined; never SLAB_NONE. */
+uint32_t slab_take(struct slab *slab);
+void slab_give_back(struct slab *slab, uint32_t id);
+
+/* The record of an id that slab_take returned; it never moves. */
+static inline void *
+slab_at(const struct slab *slab, uint32_t id)
+{
+	uint32_t index = id - 1;
+
+	return slab->chunks[index >> SLAB_CHUNK_BITS] +
+	    slab->size * (index & ((1u << SLAB_CHUNK_BITS) - 1));
+}
+
+#endif

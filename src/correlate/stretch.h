@@ -1,0 +1,50 @@
+/*
+ * A stretch of time in which neither clock stepped, and the line that the
+ * offset follows in it.
+ *
+ * No clock keeps to one line for hours. What is said of a call therefore rests
+ * on the recent pairs only: between one and two generations of them, each at
+ * least RECENT_PAIRS and RECENT_NS. With less traffic than that it rests on all. The
+ * line through everything is kept beside it, for the drift.
+ */
+#ifndef CORRELATE_STRETCH_H
+#define CORRELATE_STRETCH_H
+
+#include "correlate/op_pair.h"
+#include "correlate/polygon.h"
+
+enum { RECENT_PAIRS = 1000 };
+#define RECENT_NS (4 * (int64_t)NS_PER_S)
+
+struct stretch {
+	struct polygon recent;
+	struct polygon young;		/* the generation that follows: part of recent's bounds */
+	uint64_t young_pairs;
+	int64_t young_ns;		/* server clock, its begin */
+
+	struct polygon whole;		/* all bounds since whole_first_ns */
+	int64_t whole_first_ns, whole_last_ns;	/* server clock */
+	uint64_t whole_pairs;
+	bool is_bent;			/* recent pairs exclude the line through all */
+
+	int64_t first_ns;		/* server clock */
+	uint64_t pairs;
+	bool follows;			/* a change is before it: */
+	bool bends;			/* the offset went on from there without a jump */
+	uint64_t change_frame[2];	/* calls up to these frames, by host, may have seen it */
+};
+
+/* Nothing is known. change_frame: of the change before it; NULL when there was none. */
+void stretch_init(struct stretch *stretch, const uint64_t change_frame[2]);
+/* True when the call began, on both hosts, after these frames. */
+bool is_behind(const struct op_pair *pair, const uint64_t frame[2]);
+/* True when the change before the stretch cannot have touched the pair. */
+bool stretch_holds(const struct stretch *stretch, const struct op_pair *pair);
+/* True when one of the bounds, by itself, leaves no recent line. */
+bool stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsigned bounds);
+/* Takes in the bounds of a pair; false, with nothing changed, when they leave no recent line. */
+bool stretch_learn(struct stretch *stretch, const struct op_pair *pair, const struct bound *bound, unsigned bounds);
+/* When it is bent: the line through all begins anew with the recent pairs. */
+void stretch_straighten(struct stretch *stretch);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * MATCHED DATA: calls that both sides saw, and where their time went.
+ */
+#include <glib.h>
+
+#include "report/format.h"
+#include "report/text.h"
+#include "report/words.h"
+
+static int
+compare_rows(const void *a, const void *b, void *context)
+{
+	const struct matched_row *x = *(const struct matched_row *const *)a;
+	const struct matched_row *y = *(const struct matched_row *const *)b;
+
+	(void)context;
+	if (x->total.sum_ns != y->total.sum_ns)
+		return x->total.sum_ns > y->total.sum_ns ? -1 : 1;
+	return 0;
+}
+
+/* The old script's table: what each side measured, and the difference. */
+static void
+print_means(const struct page *page, const struct matched_row *const *rows, unsigned count)
+{
+	char text[FORMAT_SIZE];
+
+	fprintf(page->out, "%-*s %8s %9s %9s %9s\n", NAME_COLUMNS, "  type", "n", "server", "client", "diff");
+	for (unsigned i = 0; i < count; i++) {
+		const struct matched_row *row = rows[i];
+
+		page_row_name(page, &row->key);
+		fprintf(page->out, " %8s", format_count(text, row->count));
+		fprintf(page->out, " %9s", format_duration(text, dist_mean(&row->server)));
+		fprintf(page->out, " %9s", format_duration(text, dist_mean(&row->total)));
+		fprintf(page->out, " %9s\n", format_duration(text, dist_mean(&row->network)));
+	}
+}
+
+static void
+print_part(const struct page *page, int64_t mean_ns, __int128 part_ns, __int128 total_ns)
+{
+	char text[FORMAT_SIZE];
+	double share = 0;
+	bool known = share_of(part_ns, total_ns, &share);
+
+	fprintf(page->out, " %7s", format_duration(text, mean_ns));
+	fprintf(page->out, " %5s", format_share(text, known, share));
+}
+
+static void
+print_parts(const struct page *page, const struct matched_row *const *rows, unsigned count)
+{
+	char text[FORMAT_SIZE];
+
+	fprintf(page->out, "%-*s %8s %7s %5s %7s %5s %6s %7s %7s\n", NAME_COLUMNS, "  type", "n",
+	    "server", "", "network", "", "client", "total", "p95");
+	for (unsigned i = 0; i < count; i++) {
+		const struct matched_row *row = rows[i];
+
+		page_row_name(page, &row->key);
+		fprintf(page->out, " %8s", format_count(text, row->count));
+		print_part(page, dist_mean(&row->server), row->server.sum_ns, row->total.sum_ns);
+		print_part(page, dist_mean(&row->network), row->network.sum_ns, row->total.sum_ns);
+		fprintf(page->out, " %6s", "-");
+		fprintf(page->out, " %7s", format_duration(text, dist_mean(&row->total)));
+		fprintf(page->out, " %7s\n", format_duration(text, dist_quantile(&row->total, 950)));
+	}
+}
+
+/* All operations together: by time and by call. */
+static void
+print_shares(const struct page *page)
+{
+	const struct aggregate_totals *totals = aggregate_totals(page->report->aggregate);
+	double server = 0, network = 0;
+	char share[2][FORMAT_SIZE], calls[2][FORMAT_SIZE];
+	g_autofree char *text = NULL;
+	bool known = share_of(totals->server_ns, totals->total_ns, &server) &&
+	    share_of(totals->network_ns, totals->total_ns, &network);
+
+	format_share(share[0], known, server);
+	format_share(share[1], known, network);
+	format_count(calls[0], totals->by_call[PART_SERVER]);
+	format_count(calls[1], totals->by_call[PART_NETWORK]);
+	text = g_strdup_printf("of all time: server %s, network %s; the larger part is the server in %s "
+	    "calls, the network in %s; %" G_GUINT64_FORMAT " calls have a part below zero", share[0], share[1],
+	    calls[0], calls[1], totals->negative);
+	print_wrapped(page->out, "  ", text);
+}
+
+/* A mean of values that are each within a bound is within the mean of the bounds. */
+static void
+print_ways(const struct page *page, const struct matched_row *const *rows, unsigned count)
+{
+	char text[FORMAT_SIZE];
+	bool any = false;
+
+	for (unsigned i = 0; i < count; i++)
+		any = any || rows[i]->request.count > 0;
+	if (!any)
+		return;
+	fputs("  network, each way (clocks aligned; +- is a hard bound on both means)\n", page->out);
+	fprintf(page->out, "%-*s %8s %9s %9s %9s\n", NAME_COLUMNS, "  type", "n", "request", "reply", "+-");
+	for (unsigned i = 0; i < count; i++) {
+		const struct matched_row *row = rows[i];
+
+		if (row->request.count == 0)
+			continue;
+		page_row_name(page, &row->key);
+		fprintf(page->out, " %8s", format_count(text, row->request.count));
+		fprintf(page->out, " %9s", format_duration(text, dist_mean(&row->request)));
+		fprintf(page->out, " %9s", format_duration(text, dist_mean(&row->reply)));
+		fprintf(page->out, " %9s\n", format_duration(text, dist_mean(&row->clock_error)));
+	}
+}
+
+static void
+print_processed(const struct page *page)
+{
+	const struct report *report = page->report;
+	const struct correlate_facts *facts = report->correlated;
+	uint64_t packets = 0, missed;
+	g_autofree char *text = NULL;
+
+	for (unsigned i = 0; i < report->capture_count; i++)
+		packets += report->captures[i].packets;
+	if (facts == NULL) {
+		fprintf(page->out, "Processed %" G_GUINT64_FORMAT " packets (one capture: nothing to match)\n", packets);
+		return;
+	}
+	missed = facts->matches[MATCH_PARTIAL] + facts->matches[MATCH_SERVER_ONLY] +
+	    facts->matches[MATCH_CLIENT_ONLY] + facts->matches[MATCH_AMBIGUOUS];
+	fprintf(page->out, "Processed %" G_GUINT64_FORMAT " packets (Matched: %" G_GUINT64_FORMAT " Missed: %"
+	    G_GUINT64_FORMAT ")\n", packets, aggregate_totals(report->aggregate)->matched, missed);
+	if (missed == 0)
+		return;
+	text = g_strdup_printf("missed calls: %" G_GUINT64_FORMAT " on the server only, %" G_GUINT64_FORMAT
+	    " on the client only, %" G_GUINT64_FORMAT " on both with a stamp missing, %" G_GUINT64_FORMAT
+	    " that fit more than one call", facts->matches[MATCH_SERVER_ONLY], facts->matches[MATCH_CLIENT_ONLY],
+	    facts->matches[MATCH_PARTIAL], facts->matches[MATCH_AMBIGUOUS]);
+	print_wrapped(page->out, "  ", text);
+}
+
+void
+text_matched(const struct page *page)
+{
+	unsigned count, shown;
+	const struct matched_row *const *rows = aggregate_matched(page->report->aggregate, &count);
+	g_autofree const struct matched_row **order = g_new(const struct matched_row *, count);
+
+	for (unsigned i = 0; i < count; i++)
+		order[i] = rows[i];
+	if (count > 0)
+		g_qsort_with_data(order, (int)count, sizeof(*order), compare_rows, NULL);
+	shown = page_rows(page, count, TEXT_ROWS);
+	if (count > 0) {
+		page_heading(page, "MATCHED DATA (means; diff = client - server)");
+		print_means(page, order, shown);
+		page_left_out(page, shown, count);
+		page_heading(page, "WHERE THE TIME GOES (means and shares of total)");
+		print_parts(page, order, shown);
+		print_shares(page);
+		print_ways(page, order, shown);
+	}
+	fputc('\n', page->out);
+	print_processed(page);
+}

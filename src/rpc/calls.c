@@ -1,0 +1,738 @@
+/*
+ * Outstanding calls of one shard. A call is keyed by its connection's epoch,
+ * its direction and its XID. Answered calls leave at once; what it takes to
+ * know a copy of them that was sent before their reply was acknowledged stays
+ * in a short ring of the connection.
+ */
+#include "rpc/calls.h"
+
+#include <glib.h>
+#include <nfscorr/decoder.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "rpc/fingerprint.h"
+#include "rpc/header.h"
+#include "rpc/names.h"
+#include "rpc/orphans.h"
+
+enum {
+	NONE = UINT32_MAX,
+	/* A reply this much in front of its call in time still is its reply: packets may be out of order. */
+	REPLY_BEFORE_CALL_NS = 20 * NS_PER_MS,
+	RECENT = 8,
+	TRANSIENT_PROGRAMS = 0x40000000,	/* RFC 5531 section 8.3: callback programs and above */
+	TOKEN_NONE = 0,
+	TOKEN_ORPHAN = 1 << 30,
+};
+
+struct peer;
+
+struct call {
+	struct nfs_op op;
+	const struct decoder_procedure *procedure;	/* NULL: not known */
+	struct peer *peer;
+	uint64_t serial;		/* of the connection */
+	uint32_t bucket_next;
+	uint32_t older, newer;		/* by age, of all calls */
+	uint32_t sibling_prev, sibling_next;	/* of one connection; next also links free calls */
+	uint32_t args_off;
+	uint32_t generation;		/* tokens of records name call and generation */
+	int64_t reply_end;		/* stream offset behind the reply */
+	uint8_t direction;
+	bool used;
+	bool call_over;			/* its record ended, one way or the other */
+	bool reply_over;		/* its reply is complete */
+	bool unproven;			/* nothing but its own bytes says that it is a call */
+};
+
+/* An answered call whose reply was not acknowledged yet. */
+struct recent {
+	uint32_t xid, program, version, procedure;
+	struct arg_print print;
+	int64_t reply_end;
+	uint8_t direction;
+	bool used;
+};
+
+/* One connection's state; hangs on connection_info.rpc. */
+struct peer {
+	uint32_t first;			/* its calls, newest first */
+	int64_t missed_ns[2];		/* messages of this direction may be missing up to then */
+	int64_t longest_ns;		/* latency seen, by this side's stamps */
+	struct orphans *orphans;	/* NULL until a reply came without its call */
+	struct recent *recent;		/* RECENT of them */
+	unsigned recent_next;
+	bool missed[2];
+	const struct connection_info *connection;
+};
+
+struct calls {
+	op_sink_fn *sink;
+	void *context;
+	struct rpc_counters counters;
+	struct call *pool;
+	uint32_t pool_size, made, limit;
+	uint32_t free_head;
+	uint32_t oldest, newest;
+	uint32_t *buckets;
+	uint32_t mask;
+};
+
+struct calls *
+calls_new(uint32_t limit, op_sink_fn *sink, void *context)
+{
+	struct calls *calls = g_new0(struct calls, 1);
+
+	calls->sink = sink;
+	calls->context = context;
+	calls->limit = MAX(limit, 2);
+	calls->free_head = calls->oldest = calls->newest = NONE;
+	calls->mask = 63;
+	calls->buckets = g_new(uint32_t, calls->mask + 1);
+	memset(calls->buckets, 0xff, (calls->mask + 1) * sizeof *calls->buckets);
+	return calls;
+}
+
+void
+calls_free(struct calls *calls)
+{
+	if (calls == NULL)
+		return;
+	g_free(calls->pool);
+	g_free(calls->buckets);
+	g_free(calls);
+}
+
+const struct rpc_counters *
+calls_counters(const struct calls *calls)
+{
+	return &calls->counters;
+}
+
+void
+rpc_counters_add(struct rpc_counters *sum, const struct rpc_counters *part)
+{
+	/* all members are counts */
+	uint64_t *into = &sum->calls;
+	const uint64_t *from = &part->calls;
+
+	for (size_t i = 0; i < sizeof *sum / sizeof *into; i++)
+		into[i] += from[i];
+}
+
+/* ---- the table ---- */
+
+static uint32_t
+bucket_of(const struct calls *calls, uint64_t serial, uint8_t direction, uint32_t xid)
+{
+	uint64_t h = (serial << 33 | (uint64_t)direction << 32 | xid) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(h >> 32) & calls->mask;
+}
+
+static struct call *
+find_call(const struct calls *calls, uint64_t serial, uint8_t direction, uint32_t xid)
+{
+	uint32_t at = calls->buckets[bucket_of(calls, serial, direction, xid)];
+
+	while (at != NONE) {
+		struct call *call = &calls->pool[at];
+
+		if (call->op.xid == xid && call->serial == serial && call->direction == direction)
+			return call;
+		at = call->bucket_next;
+	}
+	return NULL;
+}
+
+static void
+grow_pool(struct calls *calls)
+{
+	uint32_t size = calls->pool_size == 0 ? 64 : MIN(calls->pool_size * 2, calls->limit);
+
+	calls->pool = g_renew(struct call, calls->pool, size);
+	memset(calls->pool + calls->pool_size, 0, (size - calls->pool_size) * sizeof *calls->pool);
+	calls->pool_size = size;
+	while (calls->mask + 1 < size)
+		calls->mask = calls->mask * 2 + 1;
+	calls->buckets = g_renew(uint32_t, calls->buckets, calls->mask + 1);
+	memset(calls->buckets, 0xff, (calls->mask + 1) * sizeof *calls->buckets);
+	for (uint32_t i = 0; i < calls->made; i++) {
+		struct call *call = &calls->pool[i];
+		uint32_t *bucket;
+
+		if (!call->used)
+			continue;
+		bucket = &calls->buckets[bucket_of(calls, call->serial, call->direction, call->op.xid)];
+		call->bucket_next = *bucket;
+		*bucket = i;
+	}
+}
+
+static void
+unlink_bucket(struct calls *calls, struct call *call)
+{
+	uint32_t index = (uint32_t)(call - calls->pool);
+	uint32_t *at = &calls->buckets[bucket_of(calls, call->serial, call->direction, call->op.xid)];
+
+	while (*at != index)
+		at = &calls->pool[*at].bucket_next;
+	*at = call->bucket_next;
+}
+
+static void
+free_call(struct calls *calls, struct call *call)
+{
+	uint32_t index = (uint32_t)(call - calls->pool);
+
+	unlink_bucket(calls, call);
+	if (call->older != NONE)
+		calls->pool[call->older].newer = call->newer;
+	else
+		calls->oldest = call->newer;
+	if (call->newer != NONE)
+		calls->pool[call->newer].older = call->older;
+	else
+		calls->newest = call->older;
+	if (call->sibling_prev != NONE)
+		calls->pool[call->sibling_prev].sibling_next = call->sibling_next;
+	else
+		call->peer->first = call->sibling_next;
+	if (call->sibling_next != NONE)
+		calls->pool[call->sibling_next].sibling_prev = call->sibling_prev;
+	call->used = false;
+	call->generation++;
+	call->sibling_next = calls->free_head;
+	calls->free_head = index;
+}
+
+/* ---- a call's end ---- */
+
+static void
+remember_answered(struct call *call)
+{
+	struct peer *peer = call->peer;
+	struct recent *recent;
+
+	if (peer->recent == NULL)
+		peer->recent = g_new0(struct recent, RECENT);
+	recent = &peer->recent[peer->recent_next++ % RECENT];
+	*recent = (struct recent){ .xid = call->op.xid, .program = call->op.program,
+	    .version = call->op.version, .procedure = call->op.procedure, .print = call->op.print,
+	    .reply_end = call->reply_end, .direction = call->direction, .used = true };
+}
+
+static void
+emit(struct calls *calls, struct call *call, enum op_outcome outcome)
+{
+	call->op.outcome = (uint8_t)outcome;
+	calls->counters.outcomes[outcome]++;
+	calls->sink(calls->context, &call->op);
+	free_call(calls, call);
+}
+
+/* The call has its reply, and both records are over. */
+static void
+emit_answered(struct calls *calls, struct call *call, const struct connection_info *connection)
+{
+	struct nfs_op *op = &call->op;
+
+	if (op_has(op, OP_TIMES))
+		call->peer->longest_ns = max_ns(call->peer->longest_ns, op->reply_last_ns - op->call_first_ns);
+	op->path_ns = connection_path_ns(connection);
+	if (op->path_ns >= 0)
+		op->valid |= OP_HAS_PATH;
+	if (connection_acked(connection, !call->direction) < call->reply_end)
+		remember_answered(call);
+	emit(calls, call, OP_ANSWERED);
+}
+
+/* Why a call has no reply (CONTRACT section 2). */
+static enum op_outcome
+outcome_of(const struct call *call, int64_t now_ns, enum stream_end why)
+{
+	const struct peer *peer = call->peer;
+	uint8_t replies = !call->direction;
+
+	if (why == END_OF_CAPTURE && now_ns - call->op.call_first_ns <= peer->longest_ns)
+		return OP_IN_FLIGHT;
+	if (!peer->connection->captured[replies] || (peer->missed[replies] && peer->missed_ns[replies] >= call->op.call_first_ns))
+		return OP_LOST_IN_CAPTURE;
+	return why == END_BY_EVICTION ? OP_EVICTED : OP_UNANSWERED;
+}
+
+/* Ends a call without a reply. One that only its own bytes vouch for was payload, not a call. */
+static void
+give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum stream_end why)
+{
+	enum op_outcome outcome = outcome_of(call, now_ns, why);
+
+	call->op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
+	if (call->unproven) {
+		calls->counters.calls--;
+		calls->counters.hidden_records++;
+		free_call(calls, call);
+		return;
+	}
+	if (why == END_OF_CONNECTION)
+		call->op.flags |= OP_CONNECTION_ENDED;
+	emit(calls, call, outcome);
+}
+
+static struct call *
+new_call(struct calls *calls, struct peer *peer, const struct nfs_op *op, uint64_t serial, uint8_t direction)
+{
+	uint32_t index;
+	uint32_t *bucket;
+	struct call *call;
+
+	if (calls->free_head == NONE && calls->made == calls->limit) {
+		call = &calls->pool[calls->oldest];
+		give_up_call(calls, call, INT64_MIN, END_BY_EVICTION);
+	}
+	if (calls->free_head != NONE) {
+		index = calls->free_head;
+		calls->free_head = calls->pool[index].sibling_next;
+	} else {
+		if (calls->made == calls->pool_size)
+			grow_pool(calls);
+		index = calls->made++;
+	}
+	call = &calls->pool[index];
+	*call = (struct call){ .op = *op, .peer = peer, .serial = serial, .direction = direction,
+	    .used = true, .generation = call->generation, .older = calls->newest, .newer = NONE,
+	    .sibling_prev = NONE, .sibling_next = peer->first };
+	if (calls->newest != NONE)
+		calls->pool[calls->newest].newer = index;
+	else
+		calls->oldest = index;
+	calls->newest = index;
+	if (peer->first != NONE)
+		calls->pool[peer->first].sibling_prev = index;
+	peer->first = index;
+	bucket = &calls->buckets[bucket_of(calls, serial, direction, op->xid)];
+	call->bucket_next = *bucket;
+	*bucket = index;
+	calls->counters.calls++;
+	return call;
+}
+
+/* ---- records ---- */
+
+/* Record tokens: index and generation of a call, so that an evicted call is not touched. */
+static uint32_t
+token_of(const struct calls *calls, const struct call *call)
+{
+	return ((uint32_t)(call - calls->pool) + 1) | (call->generation & 0xff) << 22;
+}
+
+static struct call *
+call_of(const struct calls *calls, uint32_t token)
+{
+	uint32_t index = (token & 0x3fffff) - 1;
+	struct call *call;
+
+	if (token == TOKEN_NONE || token & TOKEN_ORPHAN)
+		return NULL;
+	call = &calls->pool[index];
+	return call->used && (call->generation & 0xff) == (token >> 22 & 0xff) ? call : NULL;
+}
+
+static struct peer *
+peer_of(struct connection_info *connection)
+{
+	struct peer *peer = connection->rpc;
+
+	if (peer == NULL) {
+		peer = g_new0(struct peer, 1);
+		peer->first = NONE;
+		peer->connection = connection;
+		connection->rpc = peer;
+	}
+	return peer;
+}
+
+static void
+set_endpoints(struct nfs_op *op, const struct flow_key *key, uint8_t caller)
+{
+	memcpy(op->client.address, key->address[caller], sizeof op->client.address);
+	memcpy(op->server.address, key->address[!caller], sizeof op->server.address);
+	op->client.port = key->port[caller];
+	op->server.port = key->port[!caller];
+}
+
+static bool
+same_call(const struct nfs_op *a, const struct nfs_op *b)
+{
+	return a->program == b->program && a->version == b->version && a->procedure == b->procedure &&
+	    fingerprint_agrees(&a->print, &b->print);
+}
+
+/* True when op is a copy of a call that is answered, whose reply the client had not acknowledged. */
+static bool
+is_recent(const struct peer *peer, const struct nfs_op *op, uint8_t direction, int64_t acked)
+{
+	if (peer->recent == NULL)
+		return false;
+	for (unsigned i = 0; i < RECENT; i++) {
+		const struct recent *recent = &peer->recent[i];
+
+		if (recent->used && recent->xid == op->xid && recent->direction == direction &&
+		    recent->reply_end > acked && recent->program == op->program &&
+		    recent->version == op->version && recent->procedure == op->procedure &&
+		    fingerprint_agrees(&recent->print, &op->print))
+			return true;
+	}
+	return false;
+}
+
+static struct xdr_cursor
+record_cursor(const struct rpc_record *record)
+{
+	bool grows = (record->flags & RECORD_FRAGMENTED) != 0;
+
+	return (struct xdr_cursor){ .data = record->head, .cap = record->head_cap,
+	    .total = grows ? UINT32_MAX : record->total_len, .beyond = record->head_beyond };
+}
+
+static void reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
+    const struct reply_times *times);
+
+static void
+adopt_orphan(struct calls *calls, struct call *call)
+{
+	struct orphan orphan;
+	struct rpc_message message;
+
+	if (call->peer->orphans == NULL || !orphans_take(call->peer->orphans, call->op.xid, !call->direction,
+	    call->op.call_first_ns - REPLY_BEFORE_CALL_NS, &orphan))
+		return;
+	if (rpc_header_read(orphan.head, &message) != HEADER_READ)
+		return;
+	calls->counters.orphan_replies--;
+	reply_head(calls, call, &message, &orphan.times);
+	if (orphan.complete) {
+		call->op.reply_last_ns = orphan.times.last_ns;
+		call->op.valid |= OP_HAS_REPLY_LAST;
+		call->reply_end = orphan.times.end_offset;
+		call->reply_over = true;
+	}
+}
+
+/* The arguments of a call that its record's head holds; HEAD_MORE when they go on. */
+static enum head_result
+read_call(const struct rpc_record *record, const struct rpc_message *message, struct nfs_op *op)
+{
+	const struct decoder *decoder = decoder_find(message->program, message->version);
+	struct xdr_cursor body = message->body;
+
+	set_endpoints(op, &record->connection->key, record->direction);
+	op->connection = record->connection->serial;
+	op->xid = message->xid;
+	op->program = message->program;
+	op->version = message->version;
+	op->operation = op->procedure = message->procedure;
+	op->call_first_ns = record->first_ns;
+	op->call_frame = record->first_frame;
+	op->valid = OP_HAS_CALL_FIRST;
+	if (!message->header_complete)
+		return HEAD_TAKEN;
+	fingerprint_take(&op->print, &body, !(record->flags & RECORD_FRAGMENTED));
+	if (decoder != NULL && message->procedure < decoder->procedure_count &&
+	    decoder->procedures[message->procedure].call != NULL)
+		decoder->procedures[message->procedure].call(&body, op);
+	if (body.status == XDR_MALFORMED)
+		op->flags |= OP_CALL_MALFORMED;
+	return body.status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;
+}
+
+static enum head_result
+take_call(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
+{
+	struct nfs_op op = { 0 };
+	struct peer *peer;
+	struct call *call;
+
+	if (!decoder_knows_program(message->program))
+		return HEAD_TAKEN;
+	if (read_call(record, message, &op) == HEAD_MORE)
+		return HEAD_MORE;
+	peer = peer_of(record->connection);
+	/* callbacks come from the other end, on the same connection (RFC 8881 section 2.10.3.1) */
+	if (message->program < TRANSIENT_PROGRAMS)
+		connection_set_caller(record->connection, record->direction);
+	call = find_call(calls, op.connection, record->direction, op.xid);
+	if (call != NULL && same_call(&call->op, &op)) {
+		call->op.retransmits++;
+		calls->counters.retransmitted_calls++;
+		return HEAD_TAKEN;
+	}
+	if (call != NULL)
+		give_up_call(calls, call, op.call_first_ns, END_OF_CONNECTION);
+	else if (is_recent(peer, &op, record->direction, connection_acked(record->connection, !record->direction))) {
+		calls->counters.retransmitted_calls++;
+		return HEAD_TAKEN;
+	}
+	if (op.flags & OP_CALL_MALFORMED)
+		calls->counters.malformed++;
+	call = new_call(calls, peer, &op, op.connection, record->direction);
+	call->args_off = message->header_complete ? message->body.off : 0;
+	call->unproven = (record->flags & RECORD_UNPROVEN) != 0;
+	record->token = token_of(calls, call);
+	adopt_orphan(calls, call);
+	return HEAD_TAKEN;
+}
+
+/* What a reply says of its call. Malformed results keep the times. */
+static void
+reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
+    const struct reply_times *times)
+{
+	struct nfs_op *op = &call->op;
+	struct xdr_cursor body = message->body;
+	const struct decoder *decoder = decoder_find(op->program, op->version);
+
+	op->reply_first_ns = times->first_ns;
+	op->reply_frame = times->first_frame;
+	op->valid |= OP_HAS_REPLY_FIRST;
+	call->unproven = false;
+	if (times->deduced)
+		op->flags |= OP_REPLY_TIME_DEDUCED;
+	if (!message->header_complete)
+		return;
+	if (!rpc_message_succeeded(message))
+		op->flags |= OP_RPC_ERROR;
+	else if (decoder != NULL && op->procedure < decoder->procedure_count &&
+	    decoder->procedures[op->procedure].reply != NULL)
+		decoder->procedures[op->procedure].reply(&body, op);
+	if (body.status == XDR_MALFORMED) {
+		op->flags |= OP_REPLY_MALFORMED;
+		calls->counters.malformed++;
+	}
+}
+
+/* True when the results go on behind what is here. */
+static bool
+reply_goes_on(const struct call *call, const struct rpc_message *message)
+{
+	const struct decoder *decoder = decoder_find(call->op.program, call->op.version);
+	struct xdr_cursor body = message->body;
+	struct nfs_op trial = { 0 };
+
+	if (body.beyond != XDR_SHORT || !rpc_message_succeeded(message) || decoder == NULL ||
+	    call->op.procedure >= decoder->procedure_count ||
+	    decoder->procedures[call->op.procedure].reply == NULL)
+		return false;
+	decoder->procedures[call->op.procedure].reply(&body, &trial);
+	return body.status == XDR_SHORT;
+}
+
+static enum head_result
+take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
+{
+	struct call *call = find_call(calls, record->connection->serial, !record->direction, message->xid);
+	struct reply_times times = { .first_ns = record->first_ns, .first_frame = record->first_frame,
+	    .deduced = (record->flags & RECORD_TIME_DEDUCED) != 0 };
+	struct peer *peer;
+
+	if (call != NULL && reply_goes_on(call, message))
+		return HEAD_MORE;
+	calls->counters.replies++;
+	if (call != NULL && op_has(&call->op, OP_HAS_REPLY_FIRST))
+		return HEAD_TAKEN;
+	if (call != NULL) {
+		reply_head(calls, call, message, &times);
+		record->token = token_of(calls, call);
+		return HEAD_TAKEN;
+	}
+	peer = peer_of(record->connection);
+	if (peer->orphans == NULL)
+		peer->orphans = orphans_new();
+	calls->counters.orphan_replies++;
+	record->token = TOKEN_ORPHAN | orphans_add(peer->orphans, record, message->xid);
+	return HEAD_TAKEN;
+}
+
+/* ---- what a stream calls ---- */
+
+static enum header_verdict
+on_header(void *context, const struct connection_info *connection, uint8_t direction,
+    const uint8_t *bytes, uint32_t cap, uint32_t record_len)
+{
+	const struct calls *calls = context;
+	struct xdr_cursor cursor = { .data = bytes, .cap = cap, .total = record_len, .beyond = XDR_HOLE };
+	const struct call *call;
+
+	if (xdr_load32(bytes + 4) == RPC_TYPE_CALL) {
+		int likeness = rpc_call_likeness(&cursor);
+
+		return likeness == 0 ? HEADER_NO : likeness == 1 ? HEADER_MAYBE : HEADER_YES;
+	}
+	if (rpc_reply_likeness(&cursor) == 0)
+		return HEADER_NO;
+	call = find_call(calls, connection->serial, !direction, xdr_load32(bytes));
+	return call != NULL && !op_has(&call->op, OP_HAS_REPLY_FIRST) ? HEADER_YES : HEADER_MAYBE;
+}
+
+static void
+on_missed(void *context, struct connection_info *connection, uint8_t direction, int64_t ts_ns)
+{
+	struct peer *peer = peer_of(connection);
+
+	(void)context;
+	peer->missed_ns[direction] = peer->missed[direction] ? max_ns(peer->missed_ns[direction], ts_ns) : ts_ns;
+	peer->missed[direction] = true;
+}
+
+static enum head_result
+on_head(void *context, struct rpc_record *record)
+{
+	struct calls *calls = context;
+	struct rpc_message message;
+
+	switch (rpc_header_read(record_cursor(record), &message)) {
+	case HEADER_WANTS:
+		return HEAD_MORE;
+	case HEADER_BROKEN:
+		return HEAD_NOT_RPC;
+	case HEADER_CUT:
+		calls->counters.hidden_records++;
+		on_missed(calls, record->connection, record->direction, record->first_ns);
+		return HEAD_TAKEN;
+	case HEADER_READ:
+		break;
+	}
+	return message.type == RPC_TYPE_CALL ? take_call(calls, record, &message) :
+	    take_reply(calls, record, &message);
+}
+
+static void
+finish_if_over(struct calls *calls, struct call *call, const struct connection_info *connection)
+{
+	if (call->call_over && call->reply_over)
+		emit_answered(calls, call, connection);
+}
+
+static void
+end_call(struct call *call, const struct rpc_record *record)
+{
+	struct nfs_op *op = &call->op;
+
+	op->call_last_ns = record->last_ns;
+	op->valid |= OP_HAS_CALL_LAST;
+	if (record->flags & RECORD_TIME_DEDUCED)
+		op->flags |= OP_CALL_TIME_DEDUCED;
+	if (!op->print.length_known && call->args_off > 0) {
+		op->print.args_len = record->total_len - call->args_off;
+		op->print.length_known = true;
+	}
+	call->call_over = true;
+}
+
+static void
+end_reply(struct call *call, const struct rpc_record *record)
+{
+	call->op.reply_last_ns = record->last_ns;
+	call->op.valid |= OP_HAS_REPLY_LAST;
+	if (record->flags & RECORD_TIME_DEDUCED)
+		call->op.flags |= OP_REPLY_TIME_DEDUCED;
+	call->reply_end = record->end_offset;
+	call->reply_over = true;
+}
+
+static void
+on_end(void *context, struct rpc_record *record)
+{
+	struct calls *calls = context;
+	struct call *call;
+	uint32_t xid;
+
+	if (record->token & TOKEN_ORPHAN) {
+		struct peer *peer = record->connection->rpc;
+
+		if (!orphans_end(peer->orphans, record->token & ORPHAN_NUMBERS, record, &xid))
+			return;
+		call = find_call(calls, record->connection->serial, !record->direction, xid);
+	} else {
+		call = call_of(calls, record->token);
+	}
+	if (call == NULL)
+		return;
+	if (record->direction == call->direction)
+		end_call(call, record);
+	else
+		end_reply(call, record);
+	finish_if_over(calls, call, record->connection);
+}
+
+static void
+on_abandon(void *context, struct rpc_record *record)
+{
+	struct calls *calls = context;
+	struct call *call = call_of(calls, record->token);
+
+	if (call == NULL)
+		return;
+	if (record->direction == call->direction)
+		call->call_over = true;
+	else
+		/* a reply is one when it is complete; a copy of it may follow */
+		call->op.valid &= ~(uint32_t)OP_HAS_REPLY_FIRST;
+	finish_if_over(calls, call, record->connection);
+}
+
+/* Answered calls whose reply was not acknowledged: the client may send them again elsewhere. */
+static void
+note_unacknowledged(struct calls *calls, const struct peer *peer)
+{
+	const struct connection_info *connection = peer->connection;
+
+	for (unsigned i = 0; peer->recent != NULL && i < RECENT; i++) {
+		const struct recent *recent = &peer->recent[i];
+		struct nfs_op note = { .xid = recent->xid, .program = recent->program,
+			.version = recent->version, .procedure = recent->procedure, .print = recent->print,
+			.connection = connection->serial, .outcome = OP_ANSWERED,
+			.flags = OP_CONNECTION_ENDED };
+
+		if (!recent->used || recent->reply_end <= connection_acked(connection, !recent->direction))
+			continue;
+		set_endpoints(&note, &connection->key, recent->direction);
+		calls->sink(calls->context, &note);
+	}
+}
+
+static void
+on_over(void *context, struct connection_info *connection, int64_t ts_ns, enum stream_end why)
+{
+	struct calls *calls = context;
+	struct peer *peer = connection->rpc;
+	uint32_t at, last = NONE;
+
+	if (peer == NULL)
+		return;
+	for (at = peer->first; at != NONE; at = calls->pool[at].sibling_next)
+		last = at;
+	while (last != NONE) {
+		struct call *call = &calls->pool[last];
+
+		last = call->sibling_prev;
+		if (call->reply_over)
+			emit_answered(calls, call, connection);
+		else
+			give_up_call(calls, call, ts_ns, why);
+	}
+	if (why == END_OF_CONNECTION)
+		note_unacknowledged(calls, peer);
+	orphans_free(peer->orphans);
+	g_free(peer->recent);
+	g_free(peer);
+	connection->rpc = NULL;
+}
+
+struct stream_sink
+calls_sink(struct calls *calls)
+{
+	return (struct stream_sink){ .context = calls, .header = on_header, .head = on_head,
+	    .end = on_end, .abandon = on_abandon, .missed = on_missed, .over = on_over };
+}

@@ -1,0 +1,40 @@
+/*
+ * Records to operations: outstanding calls by XID, one nfs_op per finished
+ * call (RFC 5531 section 9; retransmission as RFC 5531 section 4 leaves it).
+ */
+#ifndef RPC_CALLS_H
+#define RPC_CALLS_H
+
+#include <nfscorr/nfs_op.h>
+
+#include "stream/stream.h"
+
+struct calls;
+
+struct rpc_counters {
+	uint64_t calls;			/* distinct; = answered + unanswered + lost + in flight + evicted */
+	uint64_t replies;		/* reply messages seen */
+	uint64_t outcomes[OP_OUTCOMES];
+	uint64_t orphan_replies;	/* whose call was not seen */
+	uint64_t retransmitted_calls;	/* copies after the first */
+	uint64_t hidden_records;	/* record headers that the snap length is known to have cut away */
+	uint64_t malformed;		/* messages that contradict themselves */
+};
+
+/*
+ * op is borrowed for the call. An answered op with OP_CONNECTION_ENDED is no
+ * call of its own but a note: a call that was reported before, whose reply the
+ * client never acknowledged, on a connection that is over (see rpc/reconnect.h).
+ */
+typedef void op_sink_fn(void *context, const struct nfs_op *op);
+
+/* Outstanding calls are capped (the oldest is evicted, with outcome OP_EVICTED). */
+struct calls *calls_new(uint32_t limit, op_sink_fn *sink, void *context);
+void calls_free(struct calls *calls);
+/* The functions a stream calls; context is the calls object itself. */
+struct stream_sink calls_sink(struct calls *calls);
+const struct rpc_counters *calls_counters(const struct calls *calls);
+/* Adds the counters of one shard to a sum that begins as zeros. */
+void rpc_counters_add(struct rpc_counters *sum, const struct rpc_counters *part);
+
+#endif

@@ -1,0 +1,165 @@
+#include "rpc/header.h"
+
+#include "rpc/names.h"
+
+enum {
+	RPC_VERSION = 2,		/* RFC 5531 section 9, rpcvers */
+	AUTH_MOST_BYTES = 400,		/* RFC 5531 section 8.2 */
+	MACHINE_NAME_MOST = 255,	/* RFC 5531 appendix A */
+	GIDS_MOST = 16,
+	REPLY_ACCEPTED = 0,
+	REPLY_DENIED = 1,
+	DENIED_MISMATCH = 0,
+	ACCEPT_MISMATCH = 2,
+	ACCEPT_STAT_LAST = 5,		/* SYSTEM_ERR */
+};
+
+/* RFC 5531 section 14 and the registry of authentication flavors. */
+enum flavor { FLAVOR_NONE = 0, FLAVOR_SYS = 1, FLAVOR_SHORT = 2, FLAVOR_DH = 3, FLAVOR_GSS = 6, FLAVOR_TLS = 7 };
+
+/* credential flavor, verifier flavor: opaque_auth (RFC 5531 section 8.2) */
+static uint32_t
+skip_auth(struct xdr_cursor *cursor)
+{
+	uint32_t flavor = xdr_u32(cursor);
+
+	xdr_skip_opaque(cursor, AUTH_MOST_BYTES);
+	return flavor;
+}
+
+static void
+read_call(struct xdr_cursor *cursor, struct rpc_message *message)
+{
+	message->credential_flavor = skip_auth(cursor);
+	skip_auth(cursor);
+	message->header_complete = xdr_ok(cursor);
+}
+
+static void
+read_reply(struct xdr_cursor *cursor, struct rpc_message *message)
+{
+	message->reply_stat = xdr_u32(cursor);
+	if (message->reply_stat == REPLY_ACCEPTED)
+		skip_auth(cursor);
+	message->detail = xdr_u32(cursor);
+	message->header_complete = xdr_ok(cursor);
+}
+
+enum header_result
+rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message)
+{
+	uint32_t type, rpc_version = RPC_VERSION;
+
+	*message = (struct rpc_message){ 0 };
+	message->xid = xdr_u32(&cursor);
+	type = xdr_u32(&cursor);
+	if (type == RPC_TYPE_CALL) {
+		rpc_version = xdr_u32(&cursor);
+		message->program = xdr_u32(&cursor);
+		message->version = xdr_u32(&cursor);
+		message->procedure = xdr_u32(&cursor);
+	}
+	if (!xdr_ok(&cursor))
+		return cursor.status == XDR_SHORT ? HEADER_WANTS :
+		    cursor.status == XDR_HOLE ? HEADER_CUT : HEADER_BROKEN;
+	if (type > RPC_TYPE_REPLY || rpc_version != RPC_VERSION)
+		return HEADER_BROKEN;
+	message->type = (uint8_t)type;
+	if (type == RPC_TYPE_CALL)
+		read_call(&cursor, message);
+	else
+		read_reply(&cursor, message);
+	if (cursor.status == XDR_SHORT)
+		return HEADER_WANTS;
+	if (type == RPC_TYPE_REPLY && message->reply_stat > REPLY_DENIED && cursor.status != XDR_HOLE)
+		return HEADER_BROKEN;
+	message->body = cursor;
+	return HEADER_READ;
+}
+
+/* The body of AUTH_SYS (RFC 5531 appendix A) must fill its opaque exactly. */
+static bool
+is_auth_sys(struct xdr_cursor cursor, uint32_t len)
+{
+	uint32_t start = cursor.off;
+	uint32_t gids;
+
+	xdr_skip(&cursor, 4);
+	xdr_skip_opaque(&cursor, MACHINE_NAME_MOST);
+	xdr_skip(&cursor, 8);
+	gids = xdr_u32(&cursor);
+	if (gids > GIDS_MOST)
+		return false;
+	xdr_skip(&cursor, gids * 4);
+	return !xdr_ok(&cursor) ? cursor.status != XDR_MALFORMED : cursor.off - start == len;
+}
+
+/* True unless the bytes contradict a credential or verifier. */
+static bool
+may_be_auth(struct xdr_cursor *cursor)
+{
+	uint32_t flavor = xdr_u32(cursor);
+	uint32_t len = xdr_u32(cursor);
+
+	if (!xdr_ok(cursor))
+		return cursor->status != XDR_MALFORMED;
+	if (len > AUTH_MOST_BYTES || flavor > FLAVOR_TLS || flavor == 4 || flavor == 5)
+		return false;
+	if ((flavor == FLAVOR_NONE || flavor == FLAVOR_TLS) && len != 0 && len != 8)
+		return false;
+	if (flavor == FLAVOR_SYS && !is_auth_sys(*cursor, len))
+		return false;
+	xdr_skip(cursor, (uint32_t)xdr_padded(len));
+	return cursor->status != XDR_MALFORMED;
+}
+
+/* Programs that a search for boundaries believes in. */
+static bool
+may_be_procedure(uint32_t program, uint32_t version, uint32_t procedure)
+{
+	const struct decoder *decoder = decoder_find(program, version);
+
+	return decoder != NULL && procedure < decoder->procedure_count;
+}
+
+int
+rpc_call_likeness(const struct xdr_cursor *start)
+{
+	struct xdr_cursor cursor = *start;
+	uint32_t program, version, procedure;
+
+	xdr_skip(&cursor, 4);
+	if (xdr_u32(&cursor) != RPC_TYPE_CALL || xdr_u32(&cursor) != RPC_VERSION)
+		return 0;
+	program = xdr_u32(&cursor);
+	version = xdr_u32(&cursor);
+	procedure = xdr_u32(&cursor);
+	if (!xdr_ok(&cursor))
+		return cursor.status != XDR_MALFORMED;
+	if (!may_be_procedure(program, version, procedure))
+		return 0;
+	if (!may_be_auth(&cursor) || !may_be_auth(&cursor))
+		return 0;
+	return 2;
+}
+
+int
+rpc_reply_likeness(const struct xdr_cursor *start)
+{
+	struct xdr_cursor cursor = *start;
+	uint32_t reply_stat, detail;
+
+	xdr_skip(&cursor, 4);
+	if (xdr_u32(&cursor) != RPC_TYPE_REPLY)
+		return 0;
+	reply_stat = xdr_u32(&cursor);
+	if (!xdr_ok(&cursor))
+		return cursor.status != XDR_MALFORMED;
+	if (reply_stat == REPLY_ACCEPTED) {
+		if (!may_be_auth(&cursor))
+			return 0;
+		detail = xdr_u32(&cursor);
+		return xdr_ok(&cursor) ? detail <= ACCEPT_STAT_LAST : cursor.status != XDR_MALFORMED;
+	}
+	return reply_stat == REPLY_DENIED;
+}

@@ -1,0 +1,31 @@
+/*
+ * The header of an RPC message (RFC 5531 section 9).
+ */
+#ifndef RPC_HEADER_H
+#define RPC_HEADER_H
+
+#include <nfscorr/rpc_message.h>
+
+enum header_result {
+	HEADER_READ,	/* all that identifies the message is there; header_complete tells of the rest */
+	HEADER_WANTS,	/* ran into XDR_SHORT before the message was identified or its header complete */
+	HEADER_CUT,	/* ran into a hole before the message was identified */
+	HEADER_BROKEN,	/* not a message */
+};
+
+/*
+ * Reads a header at the cursor's start. A call is identified by its bytes up
+ * to the procedure, a reply by those up to the message type.
+ */
+enum header_result rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message);
+
+/*
+ * How sure is it that these bytes begin a call: its whole header holds
+ * together, and the record is long enough for it. 0: no, 1: nothing speaks
+ * against it, 2: more than chance explains.
+ */
+int rpc_call_likeness(const struct xdr_cursor *cursor);
+/* The same for a reply, of which only the form can be told. 0 or 1. */
+int rpc_reply_likeness(const struct xdr_cursor *cursor);
+
+#endif

@@ -1,0 +1,303 @@
+#include "run/correlation.h"
+
+#include "correlate/anchor.h"
+
+enum {
+	/* Default caps of one capture; --max-memory scales them. */
+	CONNECTIONS = 256 * 1024,
+	CALLS = 1024 * 1024,
+	UNMATCHED = 128 * 1024,
+	STOP_EVERY = 4096,	/* ops between two looks at signals and progress */
+};
+
+static const uint64_t held_bytes = UINT64_C(256) << 20;
+/* What all tables of one capture take when they are full, about. */
+static const uint64_t full_bytes = UINT64_C(1) << 30;
+
+static uint64_t
+scaled(const struct correlation_config *config, uint64_t cap)
+{
+	uint64_t memory = config->options->max_memory;
+
+	return memory == 0 ? cap : (uint64_t)((double)cap * (double)memory / (double)(full_bytes * config->count));
+}
+
+static struct pipeline_limits
+limits_of(const struct correlation_config *config)
+{
+	return (struct pipeline_limits){
+		.connections = (uint32_t)MIN(scaled(config, CONNECTIONS), 1u << 28),
+		.calls = (uint32_t)MIN(scaled(config, CALLS), 1u << 27),
+		.held_bytes = scaled(config, held_bytes),
+	};
+}
+
+static struct feed *
+open_feed(const struct correlation_config *config, unsigned capture, struct aggregate *aggregate,
+    bool threaded, GError **error)
+{
+	struct feed_config feed = {
+		.paths = config->captures[capture],
+		.filter = config->options->filter,
+		.limits = limits_of(config),
+		.aggregate = aggregate,
+		.capture = capture,
+		.threaded = threaded,
+	};
+
+	return feed_new(&feed, error);
+}
+
+/* One run's objects. Decoding threads have aggregates of their own, merged at the end. */
+struct run {
+	const struct correlation_config *config;
+	struct correlation *result;
+	struct aggregate **part;	/* of each feed */
+	int64_t *next_ns;
+	bool *ended;
+	uint64_t since_stop;
+};
+
+static bool
+open_run(struct run *run, const int64_t *hints_ns, GError **error)
+{
+	const struct correlation_config *config = run->config;
+	const struct options *options = config->options;
+	struct correlation *result = run->result;
+
+	*result = (struct correlation){ .count = config->count };
+	result->feeds = g_new0(struct feed *, config->count);
+	result->aggregate = aggregate_new(config->count, options->top);
+	run->part = g_new0(struct aggregate *, config->count);
+	run->next_ns = g_new0(int64_t, config->count);
+	run->ended = g_new0(bool, config->count);
+	for (unsigned i = 0; i < config->count; i++) {
+		/* a thread each, as far as they go; this one correlates and decodes the rest */
+		run->part[i] = aggregate_new(config->count, options->top);
+		result->feeds[i] = open_feed(config, i, run->part[i], i + 1 < options->threads, error);
+		if (result->feeds[i] == NULL)
+			return false;
+	}
+	if (config->count > 1) {
+		struct correlate_config correlate = {
+			.clients = config->count - 1,
+			.clock_mode = options->clock_mode,
+			.clock_given_ns = options->clock_given_ns,
+			.keep_roles = options->swap || options->sides_named,
+			.limit = (uint32_t)CLAMP(scaled(config, UNMATCHED), 1024, 1u << 24),
+			.hints_ns = hints_ns,
+		};
+
+		result->correlate = correlate_new(&correlate, config->each, config->each_context);
+	}
+	return true;
+}
+
+static void
+close_run(struct run *run)
+{
+	for (unsigned i = 0; i < run->config->count; i++)
+		aggregate_free(run->part[i]);
+	g_free(run->part);
+	g_free(run->next_ns);
+	g_free(run->ended);
+}
+
+void
+correlation_clear(struct correlation *result)
+{
+	for (unsigned i = 0; result->feeds != NULL && i < result->count; i++)
+		feed_free(result->feeds[i]);
+	g_free(result->feeds);
+	aggregate_free(result->aggregate);
+	correlate_free(result->correlate);
+	*result = (struct correlation){ 0 };
+}
+
+void
+correlation_position(const struct correlation *result, uint64_t *done, uint64_t *all)
+{
+	*done = *all = 0;
+	for (unsigned i = 0; result->feeds != NULL && i < result->count; i++) {
+		uint64_t part_done, part_all;
+
+		if (result->feeds[i] == NULL)
+			continue;
+		pipeline_position(feed_pipeline(result->feeds[i]), &part_done, &part_all);
+		*done += part_done;
+		*all += part_all;
+	}
+}
+
+static bool
+stop_now(struct run *run)
+{
+	if (++run->since_stop < STOP_EVERY)
+		return false;
+	run->since_stop = 0;
+	return run->config->stop(run->config->stop_context);
+}
+
+enum drive_result { DRIVE_DONE, DRIVE_STOPPED, DRIVE_ASTRAY };
+
+/* Looks at the next op of a feed; false when the wait for it was given up. */
+static bool
+look_ahead(struct run *run, unsigned capture)
+{
+	struct feed *feed = run->result->feeds[capture];
+	const struct nfs_op *op = feed_peek(feed, run->config->stop, run->config->stop_context);
+
+	run->ended[capture] = op == NULL;
+	if (op != NULL)
+		run->next_ns[capture] = op_order_ns(op);
+	else if (!feed_over(feed))
+		return false;
+	return true;
+}
+
+static unsigned
+still_open(const struct run *run)
+{
+	unsigned open = 0;
+
+	for (unsigned i = 0; i < run->config->count; i++)
+		open += !run->ended[i];
+	return open;
+}
+
+/* One capture: its ops are all there is. */
+static enum drive_result
+drive_alone(struct run *run)
+{
+	struct feed *feed = run->result->feeds[0];
+	bool is_client = run->config->options->side == SIDE_CLIENT;
+	struct op_pair pair = { .match = is_client ? MATCH_CLIENT_ONLY : MATCH_SERVER_ONLY,
+	    .client_capture = is_client ? 0 : UINT16_MAX };
+	const struct nfs_op *op;
+
+	pair.has[is_client ? PAIR_CLIENT : PAIR_SERVER] = true;
+	while ((op = feed_peek(feed, run->config->stop, run->config->stop_context)) != NULL) {
+		if (run->config->each != NULL) {
+			pair.op[is_client ? PAIR_CLIENT : PAIR_SERVER] = *op;
+			run->config->each(run->config->each_context, &pair);
+		}
+		feed_advance(feed);
+		if (stop_now(run))
+			return DRIVE_STOPPED;
+	}
+	return feed_over(feed) ? DRIVE_DONE : DRIVE_STOPPED;
+}
+
+static enum drive_result
+drive(struct run *run, bool may_restart)
+{
+	struct correlate *correlate = run->result->correlate;
+
+	if (correlate == NULL)
+		return drive_alone(run);
+	for (unsigned i = 0; i < run->config->count; i++)
+		if (!look_ahead(run, i))
+			return DRIVE_STOPPED;
+	while (still_open(run) > 0) {
+		unsigned chosen = correlate_choose(correlate, run->next_ns, run->ended);
+		struct feed *feed = run->result->feeds[chosen];
+
+		correlate_push(correlate, chosen, feed_peek(feed, run->config->stop, run->config->stop_context));
+		feed_advance(feed);
+		if (may_restart && correlate_astray(correlate))
+			return DRIVE_ASTRAY;
+		if (stop_now(run) || !look_ahead(run, chosen))
+			return DRIVE_STOPPED;
+	}
+	if (may_restart && correlate_astray(correlate))
+		return DRIVE_ASTRAY;
+	correlate_finish(correlate);
+	return DRIVE_DONE;
+}
+
+/* Looks for the first calls of one capture in another; true with the clocks' distance. */
+static bool
+seek_anchor(const struct correlation_config *config, unsigned learned, unsigned scanned, int64_t *delta_ns)
+{
+	struct feed *first = open_feed(config, learned, NULL, false, NULL);
+	struct feed *second = open_feed(config, scanned, NULL, false, NULL);
+	struct anchor *anchor = anchor_new();
+	const struct nfs_op *op;
+	bool found = false;
+
+	while (first != NULL && (op = feed_peek(first, config->stop, config->stop_context)) != NULL) {
+		if (!anchor_learn(anchor, op))
+			break;
+		feed_advance(first);
+	}
+	while (second != NULL && !found && (op = feed_peek(second, config->stop, config->stop_context)) != NULL) {
+		found = anchor_scan(anchor, op, delta_ns);
+		feed_advance(second);
+	}
+	anchor_free(anchor);
+	feed_free(first);
+	feed_free(second);
+	return found;
+}
+
+/* Offsets, server minus client, of the clients whose calls are found; how many were. */
+static unsigned
+find_offsets(const struct correlation_config *config, int64_t *hints_ns)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 1; i < config->count; i++) {
+		int64_t delta_ns;
+
+		if (seek_anchor(config, 0, i, &delta_ns))
+			hints_ns[i - 1] = -delta_ns;
+		else if (seek_anchor(config, i, 0, &delta_ns))
+			hints_ns[i - 1] = delta_ns;
+		else
+			continue;
+		found++;
+	}
+	return found;
+}
+
+static bool
+can_rewind(const struct correlation *result)
+{
+	for (unsigned i = 0; i < result->count; i++)
+		if (!pipeline_can_rewind(feed_pipeline(result->feeds[i])))
+			return false;
+	return true;
+}
+
+static void
+merge_parts(struct run *run)
+{
+	for (unsigned i = 0; i < run->config->count; i++)
+		aggregate_merge(run->result->aggregate, run->part[i]);
+}
+
+enum correlation_result
+correlation_run(const struct correlation_config *config, struct correlation *result,
+    void (*restart)(void *context), GError **error)
+{
+	struct run run = { .config = config, .result = result };
+	g_autofree int64_t *hints_ns = g_new0(int64_t, config->count);
+	bool opened = open_run(&run, NULL, error);
+	enum drive_result driven = opened ? drive(&run, can_rewind(result)) : DRIVE_STOPPED;
+
+	if (driven == DRIVE_ASTRAY) {
+		log_line(config->log, LOG_VERBOSE, "correlate", "nothing matches yet; looking for common calls");
+		close_run(&run);
+		correlation_clear(result);
+		restart(config->each_context);
+		find_offsets(config, hints_ns);
+		opened = open_run(&run, hints_ns, error);
+		driven = opened ? drive(&run, false) : DRIVE_STOPPED;
+	}
+	if (driven == DRIVE_DONE)
+		merge_parts(&run);
+	close_run(&run);
+	if (!opened)
+		return CORRELATION_FAILED;
+	return driven == DRIVE_DONE ? CORRELATION_DONE : CORRELATION_STOPPED;
+}

@@ -1,0 +1,15 @@
+/*
+ * The whole of one offline run: captures in, report and per-call records out.
+ */
+#ifndef RUN_ENGINE_H
+#define RUN_ENGINE_H
+
+#include "base/log.h"
+#include "run/options.h"
+
+/* The exit status (CONTRACT section 1); on a signal that ends programs, 128 + its number. */
+enum exit_status { EXIT_REPORT = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_SIGNAL = 128 };
+
+int engine_run(const struct options *options, struct log *log);
+
+#endif

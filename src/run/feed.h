@@ -1,0 +1,38 @@
+/*
+ * One capture's finished operations, one after the other, decoded either by a
+ * thread of its own or as they are asked for: the order is the same.
+ */
+#ifndef RUN_FEED_H
+#define RUN_FEED_H
+
+#include <glib.h>
+
+#include "run/pipeline.h"
+#include "stats/aggregate.h"
+
+struct feed;
+
+struct feed_config {
+	const char *const *paths;	/* NULL-terminated, borrowed */
+	const char *filter;
+	struct pipeline_limits limits;
+	struct aggregate *aggregate;	/* every op is added to it, by the decoding thread; borrowed; NULL: not */
+	unsigned capture;		/* number of the capture in the aggregate */
+	bool threaded;
+};
+
+/* Asked now and then while waiting for a decoding thread; true: give up. */
+typedef bool feed_stop_fn(void *context);
+
+struct feed *feed_new(const struct feed_config *config, GError **error);
+/* Stops decoding wherever it is. NULL allowed. */
+void feed_free(struct feed *feed);
+/* The next op, borrowed until feed_advance; NULL at the end, or when stop said so. */
+const struct nfs_op *feed_peek(struct feed *feed, feed_stop_fn *stop, void *context);
+void feed_advance(struct feed *feed);
+/* True when every op was given out: a NULL of feed_peek was the end. */
+bool feed_over(const struct feed *feed);
+/* The pipeline; its facts are valid once feed_peek gave NULL. */
+const struct pipeline *feed_pipeline(const struct feed *feed);
+
+#endif

@@ -1,0 +1,46 @@
+#include <locale.h>
+#include <stdio.h>
+
+#include "run/engine.h"
+
+/* The commands for --how-to-capture, without a capture and so without names. */
+static int
+show_commands(enum capture_system system, struct log *log)
+{
+	struct capture_targets targets = { .port = 2049 };
+
+	how_to_capture(system, &targets, stdout);
+	if (fflush(stdout) == 0)
+		return EXIT_REPORT;
+	log_line(log, LOG_QUIET, "run", "cannot write standard output");
+	return EXIT_FAILED;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options options;
+	GError *error = NULL;
+	enum options_result result;
+	enum log_level level;
+	struct log *log;
+	int status = EXIT_REPORT;
+
+	setlocale(LC_CTYPE, "");
+	result = options_read(&options, argc, argv, &error);
+	level = options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL;
+	log = log_new(stderr, level);
+	if (result == OPTIONS_WRONG) {
+		log_line(log, LOG_QUIET, "options", "%s", error->message);
+		g_error_free(error);
+		status = EXIT_USAGE;
+	} else if (result == OPTIONS_RUN) {
+		status = options.show_commands ? show_commands(options.system, log) : engine_run(&options, log);
+	} else if (fflush(stdout) != 0) {
+		log_line(log, LOG_QUIET, "run", "cannot write standard output");
+		status = EXIT_FAILED;
+	}
+	log_free(log);
+	options_clear(&options);
+	return status;
+}

@@ -1,0 +1,24 @@
+/*
+ * Output files that appear whole or not at all.
+ */
+#ifndef RUN_OUTPUT_H
+#define RUN_OUTPUT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct output;
+
+/*
+ * A file beside the target that takes its place on commit. A target that is
+ * no regular file (a pipe, a device) is written as it is. Errors name the path.
+ */
+struct output *output_open(const char *path, GError **error);
+FILE *output_file(struct output *output);
+/* Takes output. False with an error when anything could not be written; the target is then as it was. */
+bool output_commit(struct output *output, GError **error);
+/* Takes output, NULL allowed: nothing appears. */
+void output_drop(struct output *output);
+
+#endif

@@ -1,0 +1,316 @@
+#include "run/pipeline.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "capture/duplicates.h"
+#include "capture/segment.h"
+#include "capture/source_set.h"
+#include "rpc/reconnect.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+	SHARD_SHIFT = 64 - 6,
+	TICK_NS = 50 * NS_PER_MS,
+	RECONNECTING_CALLS = 4096,
+	/* One capture's side is told by round trips only when they differ so much. */
+	SIDE_RATIO = 2,
+};
+
+G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (64 - SHARD_SHIFT));
+
+struct shard {
+	struct calls *calls;
+	struct stream *stream;
+};
+
+struct pipeline {
+	struct source_set *sources;
+	struct duplicates *duplicates;
+	struct shard shard[PIPELINE_SHARDS];
+	struct reconnect *reconnect;
+	op_sink_fn *sink;
+	void *context;
+	uint64_t hash_seed;
+	uint64_t next_serial;
+	int64_t next_tick_ns, newest_ns;
+	struct source_facts *files;
+	struct capture_facts facts;
+	struct nfs_op busiest;		/* candidate of a majority vote over the ops' endpoints */
+	uint64_t busiest_votes;
+	bool over;
+};
+
+/* A majority vote (Boyer and Moore): the endpoints of more than half the calls, if any have so many. */
+static void
+vote_endpoints(struct pipeline *pipeline, const struct nfs_op *op)
+{
+	struct nfs_op *candidate = &pipeline->busiest;
+
+	if (pipeline->busiest_votes == 0) {
+		candidate->client = op->client;
+		candidate->server = op->server;
+	}
+	if (memcmp(candidate->server.address, op->server.address, sizeof op->server.address) == 0 &&
+	    memcmp(candidate->client.address, op->client.address, sizeof op->client.address) == 0)
+		pipeline->busiest_votes++;
+	else
+		pipeline->busiest_votes--;
+}
+
+static void
+give_out(void *context, const struct nfs_op *op)
+{
+	struct pipeline *pipeline = context;
+
+	vote_endpoints(pipeline, op);
+	pipeline->sink(pipeline->context, op);
+}
+
+static void
+from_shard(void *context, const struct nfs_op *op)
+{
+	struct pipeline *pipeline = context;
+
+	reconnect_push(pipeline->reconnect, op);
+}
+
+static void
+make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
+{
+	struct stream_limits share = {
+		.connections = MAX(limits->connections / PIPELINE_SHARDS, 16),
+		.held_bytes = MAX(limits->held_bytes / PIPELINE_SHARDS, 256 * 1024),
+	};
+
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
+		struct shard *shard = &pipeline->shard[i];
+		struct stream_sink sink;
+
+		shard->calls = calls_new(MAX(limits->calls / PIPELINE_SHARDS, 64), from_shard, pipeline);
+		sink = calls_sink(shard->calls);
+		shard->stream = stream_new(&sink, &share, &pipeline->next_serial);
+	}
+}
+
+static void
+note_files(struct pipeline *pipeline)
+{
+	struct capture_facts *facts = &pipeline->facts;
+
+	facts->file_count = source_set_count(pipeline->sources);
+	pipeline->files = g_new0(struct source_facts, MAX(facts->file_count, 1));
+	facts->files = pipeline->files;
+	facts->dropped_by_kernel = -1;
+	for (unsigned i = 0; i < facts->file_count; i++) {
+		const struct source_facts *file = source_set_facts(pipeline->sources, i);
+
+		pipeline->files[i] = *file;
+		facts->bytes += file->bytes;
+		facts->snaplen = i == 0 ? file->snaplen : MIN(facts->snaplen, file->snaplen);
+		facts->nanoseconds = (i == 0 || facts->nanoseconds) && file->nanoseconds;
+		facts->format = file->format;
+		facts->name = i == 0 ? file->name : facts->name;
+	}
+}
+
+struct pipeline *
+pipeline_new(const char *const *paths, const char *filter, const struct pipeline_limits *limits,
+    op_sink_fn *sink, void *context, GError **error)
+{
+	struct source_set *sources = source_set_open(paths, filter, error);
+	struct pipeline *pipeline;
+
+	if (sources == NULL)
+		return NULL;
+	pipeline = g_new0(struct pipeline, 1);
+	pipeline->sources = sources;
+	pipeline->duplicates = duplicates_new();
+	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
+	pipeline->sink = sink;
+	pipeline->context = context;
+	pipeline->hash_seed = (uint64_t)g_random_int() << 32 | g_random_int();
+	pipeline->next_serial = 1;
+	pipeline->next_tick_ns = INT64_MIN;
+	pipeline->newest_ns = INT64_MIN;
+	make_shards(pipeline, limits);
+	note_files(pipeline);
+	return pipeline;
+}
+
+void
+pipeline_free(struct pipeline *pipeline)
+{
+	if (pipeline == NULL)
+		return;
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
+		stream_free(pipeline->shard[i].stream);
+		calls_free(pipeline->shard[i].calls);
+	}
+	dist_clear(&pipeline->facts.tcp.round_trip[0]);
+	dist_clear(&pipeline->facts.tcp.round_trip[1]);
+	reconnect_free(pipeline->reconnect);
+	duplicates_free(pipeline->duplicates);
+	source_set_free(pipeline->sources);
+	g_free(pipeline->files);
+	g_free(pipeline);
+}
+
+static void
+note_link_type(struct capture_facts *facts, int link_type)
+{
+	for (unsigned i = 0; i < facts->link_type_count; i++)
+		if (facts->link_types[i] == link_type)
+			return;
+	if (facts->link_type_count < CAPTURE_LINK_TYPES)
+		facts->link_types[facts->link_type_count++] = link_type;
+}
+
+static void
+note_packet(struct pipeline *pipeline, const struct packet *packet)
+{
+	struct capture_facts *facts = &pipeline->facts;
+
+	facts->packets++;
+	if (packet->cap_len < packet->wire_len)
+		facts->truncated_packets++;
+	if (facts->link_type_count == 0 || facts->link_types[0] != packet->link_type)
+		note_link_type(facts, packet->link_type);
+	if (packet->ts_ns < facts->first_ns || facts->packets == 1)
+		facts->first_ns = packet->ts_ns;
+	if (packet->ts_ns < facts->last_ns && facts->packets > 1)
+		facts->backward_stamps++;
+	facts->last_ns = facts->packets == 1 ? packet->ts_ns : MAX(facts->last_ns, packet->ts_ns);
+}
+
+static void
+tick(struct pipeline *pipeline, const struct packet *packet)
+{
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
+		stream_tick(pipeline->shard[i].stream, pipeline->newest_ns, packet->frame);
+	pipeline->next_tick_ns = pipeline->newest_ns + TICK_NS;
+}
+
+static void
+take_packet(struct pipeline *pipeline, const struct packet *packet)
+{
+	struct capture_facts *facts = &pipeline->facts;
+	struct segment segment;
+	uint64_t hash;
+
+	note_packet(pipeline, packet);
+	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
+	switch (segment_parse(packet, &segment)) {
+	case SEGMENT_TCP:
+		break;
+	case SEGMENT_FRAGMENT:
+		facts->fragments++;
+		return;
+	case SEGMENT_CUT:
+	case SEGMENT_BAD:
+		facts->bad_packets++;
+		return;
+	case SEGMENT_OTHER:
+		return;
+	}
+	if (duplicates_seen(pipeline->duplicates, &segment)) {
+		facts->duplicate_packets++;
+		return;
+	}
+	hash = XXH3_64bits_withSeed(&segment.key, sizeof segment.key, pipeline->hash_seed);
+	stream_push(pipeline->shard[hash >> SHARD_SHIFT].stream, &segment, hash);
+	if (pipeline->newest_ns >= pipeline->next_tick_ns)
+		tick(pipeline, packet);
+}
+
+/* At the server its own answers come at once and the client's take the path; at the client the reverse. */
+static void
+detect_side(struct capture_facts *facts)
+{
+	const struct dist *to_server = &facts->tcp.round_trip[0];
+	const struct dist *to_client = &facts->tcp.round_trip[1];
+
+	if (to_server->count == 0 || to_client->count == 0)
+		return;
+	facts->side_detected = true;
+	if (to_server->min_ns > to_client->min_ns * SIDE_RATIO)
+		facts->detected_side = PAIR_CLIENT;
+	else if (to_client->min_ns > to_server->min_ns * SIDE_RATIO)
+		facts->detected_side = PAIR_SERVER;
+	else
+		facts->side_detected = false;
+}
+
+static void
+gather(struct pipeline *pipeline)
+{
+	struct capture_facts *facts = &pipeline->facts;
+	const GError *trouble = source_set_trouble(pipeline->sources);
+
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
+		stream_counters_add(&facts->tcp, stream_counters(pipeline->shard[i].stream));
+		rpc_counters_add(&facts->rpc, calls_counters(pipeline->shard[i].calls));
+	}
+	facts->rpc.hidden_records += facts->tcp.hidden_records;
+	reconnect_correct(pipeline->reconnect, &facts->rpc);
+	facts->trouble = trouble != NULL ? trouble->message : NULL;
+	facts->has_endpoints = pipeline->busiest_votes > 0;
+	facts->client = pipeline->busiest.client;
+	facts->server = pipeline->busiest.server;
+	detect_side(facts);
+}
+
+static void
+finish(struct pipeline *pipeline)
+{
+	int64_t end_ns = pipeline->facts.last_ns;
+
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
+		stream_finish(pipeline->shard[i].stream, end_ns);
+	reconnect_finish(pipeline->reconnect);
+	gather(pipeline);
+	pipeline->over = true;
+}
+
+bool
+pipeline_step(struct pipeline *pipeline, unsigned packets)
+{
+	struct packet packet;
+
+	if (pipeline->over)
+		return false;
+	while (packets-- > 0) {
+		if (source_set_next(pipeline->sources, &packet) != SOURCE_PACKET) {
+			finish(pipeline);
+			return false;
+		}
+		take_packet(pipeline, &packet);
+	}
+	return true;
+}
+
+void
+pipeline_position(const struct pipeline *pipeline, uint64_t *done, uint64_t *all)
+{
+	source_set_position(pipeline->sources, done, all);
+}
+
+const struct capture_facts *
+pipeline_facts(const struct pipeline *pipeline)
+{
+	return &pipeline->facts;
+}
+
+const char *
+pipeline_trouble(const struct pipeline *pipeline)
+{
+	return pipeline->facts.trouble;
+}
+
+bool
+pipeline_can_rewind(const struct pipeline *pipeline)
+{
+	return source_set_can_rewind(pipeline->sources);
+}

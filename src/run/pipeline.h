@@ -1,0 +1,41 @@
+/*
+ * One capture's line: source, packet, segment, shards of streams and calls,
+ * and at its end finished operations in the order in which they finished.
+ */
+#ifndef RUN_PIPELINE_H
+#define RUN_PIPELINE_H
+
+#include <glib.h>
+
+#include "rpc/calls.h"
+#include "stats/capture_facts.h"
+
+/* Fixed, whatever the number of threads: each shard has its share of every cap. */
+enum { PIPELINE_SHARDS = 64 };
+
+struct pipeline_limits {
+	uint32_t connections;		/* in all shards */
+	uint32_t calls;			/* outstanding, in all shards */
+	uint64_t held_bytes;		/* in all shards */
+};
+
+struct pipeline;
+
+/*
+ * paths: the files of one capture (NULL-terminated, borrowed), put in order by
+ * their first stamps. On an error that concerns the first file: NULL.
+ */
+struct pipeline *pipeline_new(const char *const *paths, const char *filter,
+    const struct pipeline_limits *limits, op_sink_fn *sink, void *context, GError **error);
+void pipeline_free(struct pipeline *pipeline);
+/* Handles up to so many packets; false when the capture is at its end and every operation was given out. */
+bool pipeline_step(struct pipeline *pipeline, unsigned packets);
+/* Bytes read so far and in all, for progress; safe from another thread; 0 in all: a stream. */
+void pipeline_position(const struct pipeline *pipeline, uint64_t *done, uint64_t *all);
+/* Valid after the last step; borrowed. facts->side is left to the caller. */
+const struct capture_facts *pipeline_facts(const struct pipeline *pipeline);
+/* Why reading stopped early: GError text, or NULL. */
+const char *pipeline_trouble(const struct pipeline *pipeline);
+bool pipeline_can_rewind(const struct pipeline *pipeline);
+
+#endif

@@ -1,0 +1,280 @@
+#include "stats/aggregate.h"
+
+#include <glib.h>
+
+#include "stats/breakdown.h"
+#include "stats/rows.h"
+#include "stats/slowest.h"
+
+struct aggregate {
+	unsigned captures;
+	struct row_keys keys;
+	struct side_row *(*side)[ROW_KEYS];	/* a capture; NULL where nothing was counted */
+	struct matched_row *matched[ROW_KEYS];
+	struct breakdown *breakdown[BREAKDOWN_KINDS];
+	struct slowest *slowest;
+	struct slowest *alone[2];		/* enum pair_side; with one capture only */
+	struct aggregate_totals totals;
+	GPtrArray **side_view;			/* a capture */
+	GPtrArray *matched_view;
+	GPtrArray *breakdown_view[BREAKDOWN_KINDS];
+};
+
+struct aggregate *
+aggregate_new(unsigned captures, unsigned top)
+{
+	struct aggregate *aggregate = g_new0(struct aggregate, 1);
+
+	aggregate->captures = captures;
+	row_keys_init(&aggregate->keys);
+	aggregate->side = g_malloc0_n(captures, sizeof(*aggregate->side));
+	aggregate->side_view = g_new0(GPtrArray *, captures);
+	for (unsigned i = 0; i < captures; i++)
+		aggregate->side_view[i] = g_ptr_array_new();
+	aggregate->matched_view = g_ptr_array_new();
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
+		aggregate->breakdown[kind] = breakdown_new(kind, &aggregate->keys);
+		aggregate->breakdown_view[kind] = g_ptr_array_new();
+	}
+	aggregate->slowest = slowest_new(top);
+	aggregate->alone[PAIR_SERVER] = slowest_new(captures == 1 ? top : 0);
+	aggregate->alone[PAIR_CLIENT] = slowest_new(captures == 1 ? top : 0);
+	return aggregate;
+}
+
+void
+aggregate_free(struct aggregate *aggregate)
+{
+	if (aggregate == NULL)
+		return;
+	for (unsigned i = 0; i < aggregate->captures; i++) {
+		for (unsigned number = 0; number < ROW_KEYS; number++)
+			side_row_free(aggregate->side[i][number]);
+		g_ptr_array_unref(aggregate->side_view[i]);
+	}
+	for (unsigned number = 0; number < ROW_KEYS; number++)
+		matched_row_free(aggregate->matched[number]);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
+		breakdown_free(aggregate->breakdown[kind]);
+		g_ptr_array_unref(aggregate->breakdown_view[kind]);
+	}
+	slowest_free(aggregate->slowest);
+	slowest_free(aggregate->alone[PAIR_SERVER]);
+	slowest_free(aggregate->alone[PAIR_CLIENT]);
+	g_ptr_array_unref(aggregate->matched_view);
+	g_free(aggregate->side_view);
+	g_free(aggregate->side);
+	g_free(aggregate);
+}
+
+static struct side_row *
+side_row(struct aggregate *aggregate, unsigned capture, unsigned number)
+{
+	struct side_row **row = &aggregate->side[capture][number];
+
+	if (*row == NULL) {
+		*row = g_new0(struct side_row, 1);
+		(*row)->key = aggregate->keys.key[number];
+	}
+	return *row;
+}
+
+static struct matched_row *
+matched_row(struct aggregate *aggregate, unsigned number)
+{
+	struct matched_row **row = &aggregate->matched[number];
+
+	if (*row == NULL) {
+		*row = g_new0(struct matched_row, 1);
+		(*row)->key = aggregate->keys.key[number];
+	}
+	return *row;
+}
+
+/* One capture only: the op is all there is of its call. */
+static void
+add_alone(struct aggregate *aggregate, enum pair_side side, const struct nfs_op *op, int64_t latency_ns)
+{
+	struct op_pair pair;
+
+	if (latency_ns < slowest_threshold_ns(aggregate->alone[side]))
+		return;
+	pair = (struct op_pair){
+		.match = side == PAIR_SERVER ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY,
+	};
+	pair.op[side] = *op;
+	pair.has[side] = true;
+	slowest_add(aggregate->alone[side], &pair, latency_ns);
+}
+
+void
+aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
+{
+	struct row_key key = row_key_of(op);
+
+	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED)
+		return;
+	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
+	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED)
+		return;
+	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
+		add_alone(aggregate, PAIR_SERVER, op, duration_ns(op->call_last_ns, op->reply_first_ns));
+	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST))
+		add_alone(aggregate, PAIR_CLIENT, op, duration_ns(op->call_first_ns, op->reply_last_ns));
+}
+
+static void
+totals_add(struct aggregate_totals *totals, const struct attribution *parts)
+{
+	totals->matched++;
+	totals->negative += parts->server_ns < 0 || parts->network_ns < 0;
+	totals->total_ns += parts->total_ns;
+	totals->server_ns += parts->server_ns;
+	totals->network_ns += parts->network_ns;
+	totals->by_call[parts->network_ns > parts->server_ns ? PART_NETWORK : PART_SERVER]++;
+}
+
+void
+aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
+{
+	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED);
+	struct row_key key;
+	unsigned number;
+
+	if (pair->match != MATCH_MATCHED)
+		return;
+	key = row_key_of(pair_op(pair));
+	number = row_number(&aggregate->keys, &key);
+	totals_add(&aggregate->totals, &pair->parts);
+	matched_row_add(matched_row(aggregate, number), pair);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+		breakdown_add(aggregate->breakdown[kind], pair, number, moved != NULL ? moved->moved_bytes : 0);
+	if (pair->parts.total_ns >= slowest_threshold_ns(aggregate->slowest))
+		slowest_add(aggregate->slowest, pair, pair->parts.total_ns);
+}
+
+static void
+totals_merge(struct aggregate_totals *into, const struct aggregate_totals *from)
+{
+	into->matched += from->matched;
+	into->negative += from->negative;
+	into->total_ns += from->total_ns;
+	into->server_ns += from->server_ns;
+	into->network_ns += from->network_ns;
+	for (unsigned part = 0; part < PARTS; part++)
+		into->by_call[part] += from->by_call[part];
+}
+
+void
+aggregate_merge(struct aggregate *into, const struct aggregate *from)
+{
+	for (unsigned number = 0; number < from->keys.count; number++) {
+		unsigned to = row_number(&into->keys, &from->keys.key[number]);
+
+		for (unsigned i = 0; i < MIN(into->captures, from->captures); i++) {
+			if (from->side[i][number] != NULL)
+				side_row_merge(side_row(into, i, to), from->side[i][number]);
+		}
+		if (from->matched[number] != NULL)
+			matched_row_merge(matched_row(into, to), from->matched[number]);
+	}
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+		breakdown_merge(into->breakdown[kind], from->breakdown[kind]);
+	slowest_merge(into->slowest, from->slowest);
+	slowest_merge(into->alone[PAIR_SERVER], from->alone[PAIR_SERVER]);
+	slowest_merge(into->alone[PAIR_CLIENT], from->alone[PAIR_CLIENT]);
+	totals_merge(&into->totals, &from->totals);
+}
+
+static int
+compare_sides(const void *a, const void *b)
+{
+	const struct side_row *const *x = a, *const *y = b;
+
+	return row_key_compare(&(*x)->key, &(*y)->key);
+}
+
+const struct side_row *const *
+aggregate_side(struct aggregate *aggregate, unsigned capture, unsigned *count)
+{
+	GPtrArray *view = aggregate->side_view[capture];
+
+	g_ptr_array_set_size(view, 0);
+	for (unsigned number = 0; number < aggregate->keys.count; number++) {
+		if (aggregate->side[capture][number] != NULL)
+			g_ptr_array_add(view, aggregate->side[capture][number]);
+	}
+	if (view->len > 0)
+		qsort(view->pdata, view->len, sizeof(*view->pdata), compare_sides);
+	*count = view->len;
+	return (const struct side_row *const *)view->pdata;
+}
+
+static int
+compare_matched(const void *a, const void *b)
+{
+	const struct matched_row *const *x = a, *const *y = b;
+
+	return row_key_compare(&(*x)->key, &(*y)->key);
+}
+
+const struct matched_row *const *
+aggregate_matched(struct aggregate *aggregate, unsigned *count)
+{
+	GPtrArray *view = aggregate->matched_view;
+
+	g_ptr_array_set_size(view, 0);
+	for (unsigned number = 0; number < aggregate->keys.count; number++) {
+		if (aggregate->matched[number] != NULL)
+			g_ptr_array_add(view, aggregate->matched[number]);
+	}
+	if (view->len > 0)
+		qsort(view->pdata, view->len, sizeof(*view->pdata), compare_matched);
+	*count = view->len;
+	return (const struct matched_row *const *)view->pdata;
+}
+
+const struct breakdown_row *const *
+aggregate_breakdown(struct aggregate *aggregate, enum breakdown_kind kind, unsigned *count)
+{
+	GPtrArray *view = aggregate->breakdown_view[kind];
+
+	breakdown_view(aggregate->breakdown[kind], view);
+	*count = view->len;
+	return (const struct breakdown_row *const *)view->pdata;
+}
+
+const struct slow_call *
+aggregate_slowest(struct aggregate *aggregate, unsigned *count)
+{
+	return slowest_view(aggregate->slowest, count);
+}
+
+const struct slow_call *
+aggregate_slowest_alone(struct aggregate *aggregate, enum pair_side side, unsigned *count)
+{
+	return slowest_view(aggregate->alone[side], count);
+}
+
+int64_t
+aggregate_window_ns(const struct aggregate *aggregate)
+{
+	return breakdown_window_ns(aggregate->breakdown[BREAKDOWN_TIME]);
+}
+
+const struct aggregate_totals *
+aggregate_totals(const struct aggregate *aggregate)
+{
+	return &aggregate->totals;
+}
+
+void
+aggregate_exchange_sides(struct aggregate *aggregate)
+{
+	for (unsigned number = 0; number < ROW_KEYS; number++) {
+		struct side_row *first = aggregate->side[0][number];
+
+		aggregate->side[0][number] = aggregate->side[1][number];
+		aggregate->side[1][number] = first;
+	}
+}

@@ -1,0 +1,126 @@
+/*
+ * All that a report counts, as one mergeable type: a decode thread's part, the
+ * correlation's part and, later, live intervals and saved reports merge with
+ * one function, exactly.
+ */
+#ifndef STATS_AGGREGATE_H
+#define STATS_AGGREGATE_H
+
+#include "base/histogram.h"
+#include "correlate/op_pair.h"
+
+struct aggregate;
+
+enum {
+	BREAKDOWN_ROWS = 1000,	/* kept a kind; the smallest give way to "others" */
+	BREAKDOWN_WINDOWS = 240,	/* of BREAKDOWN_TIME; neighbours merge beyond */
+};
+
+/*
+ * What a row counts: an operation of a protocol version, as the call was sent.
+ * A capture can invent as many procedures as it likes, so that their number is
+ * capped: all zero, row_key_is_others(), is what no longer fits.
+ */
+struct row_key {
+	uint32_t program, version, minor, procedure, operation;
+};
+
+/* Program 0 is nobody's (RFC 5531 section 8.3). */
+static inline bool
+row_key_is_others(const struct row_key *key)
+{
+	return key->program == 0;
+}
+
+/* One capture's answered calls of one operation. */
+struct side_row {
+	struct row_key key;
+	uint64_t count;			/* answered calls */
+	uint64_t errors;		/* replies whose status is not OK, or that are RPC errors */
+	uint64_t unanswered;		/* calls with outcome OP_UNANSWERED */
+	uint64_t bytes;			/* moved, where known */
+	uint64_t sized;			/* calls whose moved bytes are known */
+	struct dist latency[2];		/* enum pair_side: as a server's, as a client's capture would have it */
+	struct dist rpc_time;
+	struct dist server_estimate;	/* client latency - path, where the path is known */
+};
+
+struct matched_row {
+	struct row_key key;
+	uint64_t count, bytes;
+	struct dist total, server, network;
+	struct dist request, reply;	/* of the calls whose clocks are aligned */
+	struct dist clock_error;	/* of the same, without a histogram: each call's hard bound of request and reply */
+};
+
+enum breakdown_kind {
+	BREAKDOWN_CLIENT, BREAKDOWN_SERVER, BREAKDOWN_FILE, BREAKDOWN_SIZE,
+	BREAKDOWN_CONNECTION, BREAKDOWN_TIME, BREAKDOWN_KINDS,
+};
+
+/*
+ * Matched calls of one operation and one value of a breakdown. FILE has only
+ * the calls whose file handle is known, SIZE those whose size (moved, else
+ * requested bytes) is.
+ *
+ * id: CLIENT, SERVER, FILE, CONNECTION: of correlate/ids.h, ID_OTHERS for what
+ * gave way. SIZE: the largest power of two that is not above the size, 0 for 0.
+ * TIME: start of the window in ns of the server's clock, which all clients
+ * share, a multiple of the width; a call belongs to the window in which it
+ * reached the server.
+ *
+ * When a table is full, the rows with the fewest calls give way to keys that
+ * are seen more often. What gave way, and what knocked before it was let in,
+ * is counted in others: a row may lack it, and lack is the most that it can be.
+ */
+struct breakdown_row {
+	uint64_t id;
+	struct row_key key;
+	uint64_t count, bytes;
+	uint64_t lack;			/* calls; 0: the row is exact */
+	struct dist total;
+	struct dist server, network;	/* count, sum, minimum and maximum only */
+};
+
+struct slow_call {
+	struct op_pair pair;
+};
+
+/* captures: 1, or the server's and the clients'. top: how many slowest calls are kept. */
+struct aggregate *aggregate_new(unsigned captures, unsigned top);
+void aggregate_free(struct aggregate *aggregate);
+/* A finished op of one capture (0 the server's, 1.. the clients', as given). */
+void aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op);
+/* A pair, or a call that stayed alone. */
+void aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair);
+/*
+ * Adds all of from to into. Both were made with the same arguments. Exact and
+ * associative until a cap is reached; beyond it totals stay exact.
+ */
+void aggregate_merge(struct aggregate *into, const struct aggregate *from);
+/* The first two captures had been given the wrong way round. */
+void aggregate_exchange_sides(struct aggregate *aggregate);
+
+/*
+ * Views for the report, borrowed until the next call for the same view. Their
+ * order depends on the content alone: sides and matched by key; breakdowns by
+ * count, largest first and others last, SIZE and TIME by id.
+ */
+const struct side_row *const *aggregate_side(struct aggregate *aggregate, unsigned capture, unsigned *count);
+const struct matched_row *const *aggregate_matched(struct aggregate *aggregate, unsigned *count);
+const struct breakdown_row *const *aggregate_breakdown(struct aggregate *aggregate, enum breakdown_kind kind, unsigned *count);
+const struct slow_call *aggregate_slowest(struct aggregate *aggregate, unsigned *count);	/* slowest first */
+/* With one capture only: its slowest calls by the latency of that side; the pairs have that side alone. */
+const struct slow_call *aggregate_slowest_alone(struct aggregate *aggregate, enum pair_side side, unsigned *count);
+/* Width of a BREAKDOWN_TIME window in nanoseconds: 1 s, doubled until at most 240 remain. */
+int64_t aggregate_window_ns(const struct aggregate *aggregate);
+
+enum part { PART_SERVER, PART_NETWORK, PART_CLIENT, PARTS };
+struct aggregate_totals {
+	uint64_t matched, negative;	/* negative: matched calls with a part below zero */
+	__int128 total_ns, server_ns, network_ns;	/* sums over matched calls */
+	uint64_t by_call[PARTS];	/* calls in which the part is the largest; the first of equals */
+};
+const struct aggregate_totals *aggregate_totals(const struct aggregate *aggregate);
+
+#endif

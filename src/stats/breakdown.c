@@ -1,0 +1,450 @@
+#include "stats/breakdown.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "correlate/ids.h"
+#include "stats/probation.h"
+
+enum {
+	SLOT_BITS = 13,
+	SLOTS = 1 << SLOT_BITS,
+	/* Pruning sorts the rows, so it waits until half as many again came. */
+	PRUNE_AT = BREAKDOWN_ROWS + BREAKDOWN_ROWS / 2,
+	/* Of SIZE and TIME: beyond, a value's operations share one row. */
+	ROWS_MAX = SLOTS / 2,
+};
+
+struct counted {
+	struct breakdown_row row;
+	unsigned number;	/* of the operation, in keys */
+};
+
+struct breakdown {
+	enum breakdown_kind kind;
+	struct row_keys *keys;
+	struct counted *rows;
+	unsigned count, room;
+	unsigned named;		/* rows whose id is not ID_OTHERS */
+	unsigned last;		/* row found last */
+	uint64_t seed;
+	/* once rows have given way */
+	struct probation *probation;	/* NULL: none has yet */
+	uint64_t toll;		/* calls that a key must have made before it gets a row */
+	uint64_t given_way;	/* calls that one key can have left behind with its rows, at most */
+	/* TIME only; starts are ids */
+	int64_t width_ns;
+	int64_t first_start_ns, last_start_ns;	/* when count > 0 */
+	uint16_t slot[SLOTS];	/* index into rows + 1; 0: free */
+};
+
+G_STATIC_ASSERT(PRUNE_AT + ROW_KEYS < SLOTS / 2);
+G_STATIC_ASSERT(ROWS_MAX + BREAKDOWN_WINDOWS < SLOTS);
+
+struct breakdown *
+breakdown_new(enum breakdown_kind kind, struct row_keys *keys)
+{
+	struct breakdown *breakdown = g_new0(struct breakdown, 1);
+
+	breakdown->kind = kind;
+	breakdown->keys = keys;
+	breakdown->seed = keys->seed;
+	breakdown->width_ns = NS_PER_S;
+	return breakdown;
+}
+
+static void
+row_merge(struct breakdown_row *into, const struct breakdown_row *from)
+{
+	into->count += from->count;
+	into->bytes += from->bytes;
+	into->lack += from->lack;
+	dist_merge(&into->total, &from->total);
+	sums_merge(&into->server, &from->server);
+	sums_merge(&into->network, &from->network);
+}
+
+void
+breakdown_free(struct breakdown *breakdown)
+{
+	if (breakdown == NULL)
+		return;
+	for (unsigned i = 0; i < breakdown->count; i++)
+		dist_clear(&breakdown->rows[i].row.total);
+	probation_free(breakdown->probation);
+	g_free(breakdown->rows);
+	g_free(breakdown);
+}
+
+static bool
+has_others(enum breakdown_kind kind)
+{
+	return kind != BREAKDOWN_SIZE && kind != BREAKDOWN_TIME;
+}
+
+/* The slot that holds the row, or the free one where it would stand. */
+static unsigned
+slot_of(const struct breakdown *breakdown, uint64_t id, unsigned number)
+{
+	uint64_t mix = (id ^ breakdown->seed) * UINT64_C(0x9e3779b97f4a7c15);
+	unsigned at;
+
+	mix = ((mix ^ mix >> 32) + number) * UINT64_C(0xd6e8feb86659fd93);
+	at = (unsigned)(mix >> (64 - SLOT_BITS));
+	while (breakdown->slot[at] != 0) {
+		const struct counted *there = &breakdown->rows[breakdown->slot[at] - 1];
+
+		if (there->row.id == id && there->number == number)
+			break;
+		at = (at + 1) % SLOTS;
+	}
+	return at;
+}
+
+static struct breakdown_row *
+row_append(struct breakdown *breakdown, unsigned at, uint64_t id, unsigned number)
+{
+	struct counted *counted;
+
+	if (breakdown->count == breakdown->room) {
+		breakdown->room = MAX(16, 2 * breakdown->room);
+		breakdown->rows = g_renew(struct counted, breakdown->rows, breakdown->room);
+	}
+	counted = &breakdown->rows[breakdown->count];
+	*counted = (struct counted){
+		.row = { .id = id, .key = breakdown->keys->key[number] },
+		.number = number,
+	};
+	breakdown->last = breakdown->count++;
+	breakdown->slot[at] = (uint16_t)breakdown->count;
+	if (id != ID_OTHERS)
+		breakdown->named++;
+	return &counted->row;
+}
+
+/* Puts a row that stands outside the table into it; takes what it owns. */
+static void
+row_take(struct breakdown *breakdown, struct counted *counted)
+{
+	unsigned at = slot_of(breakdown, counted->row.id, counted->number);
+
+	if (breakdown->slot[at] == 0) {
+		*row_append(breakdown, at, counted->row.id, counted->number) = counted->row;
+		return;
+	}
+	row_merge(&breakdown->rows[breakdown->slot[at] - 1].row, &counted->row);
+	dist_clear(&counted->row.total);
+}
+
+/* The largest count first; equals by what they are. */
+static int
+compare_counts(const void *a, const void *b)
+{
+	const struct counted *x = a, *y = b;
+
+	if ((x->row.id == ID_OTHERS) != (y->row.id == ID_OTHERS))
+		return x->row.id == ID_OTHERS ? 1 : -1;
+	if (x->row.count != y->row.count)
+		return x->row.count > y->row.count ? -1 : 1;
+	if (x->row.id != y->row.id)
+		return x->row.id < y->row.id ? -1 : 1;
+	return row_key_compare(&x->row.key, &y->row.key);
+}
+
+/* Empties the table; the caller owns the rows that were in it. */
+static struct counted *
+rows_steal(struct breakdown *breakdown, unsigned *count)
+{
+	struct counted *rows = breakdown->rows;
+
+	*count = breakdown->count;
+	breakdown->rows = g_new(struct counted, breakdown->room);
+	breakdown->count = breakdown->named = breakdown->last = 0;
+	memset(breakdown->slot, 0, sizeof(breakdown->slot));
+	return rows;
+}
+
+/*
+ * The rows with the fewest calls give way until BREAKDOWN_ROWS remain beside
+ * the others. A key may come back and go again: the most it can have left here
+ * and on probation is added up.
+ */
+static void
+breakdown_prune(struct breakdown *breakdown)
+{
+	unsigned count, kept = 0;
+	g_autofree struct counted *rows = rows_steal(breakdown, &count);
+	uint64_t most = 0;
+
+	qsort(rows, count, sizeof(*rows), compare_counts);
+	for (unsigned i = 0; i < count; i++) {
+		if (rows[i].row.id != ID_OTHERS && ++kept > BREAKDOWN_ROWS) {
+			most = MAX(most, rows[i].row.count);
+			rows[i].row.id = ID_OTHERS;
+			rows[i].row.lack = 0;
+		}
+		row_take(breakdown, &rows[i]);
+	}
+	if (breakdown->probation == NULL)
+		breakdown->probation = probation_new();
+	breakdown->toll = MAX(breakdown->toll, most);
+	breakdown->given_way += most + breakdown->toll;
+}
+
+/* The most calls of a key without a row that may be among the others. */
+static uint64_t
+breakdown_unseen(const struct breakdown *breakdown, uint64_t id)
+{
+	if (breakdown->probation == NULL || id == ID_OTHERS)
+		return 0;
+	return breakdown->given_way + probation_bound(breakdown->probation, id);
+}
+
+static bool
+breakdown_is_last(const struct breakdown *breakdown, uint64_t id, unsigned number)
+{
+	const struct counted *last = &breakdown->rows[breakdown->last];
+
+	return breakdown->count > 0 && last->row.id == id && last->number == number;
+}
+
+/* A new row, which must not be there yet; at is its slot. */
+static struct breakdown_row *
+row_admit(struct breakdown *breakdown, unsigned at, uint64_t id, unsigned number)
+{
+	if (has_others(breakdown->kind) && id != ID_OTHERS && breakdown->named >= PRUNE_AT) {
+		breakdown_prune(breakdown);
+		at = slot_of(breakdown, id, number);
+	}
+	return row_append(breakdown, at, id, number);
+}
+
+/* The row for one call more, made when new; valid until the next one is asked for. */
+static struct breakdown_row *
+breakdown_row(struct breakdown *breakdown, uint64_t id, unsigned number)
+{
+	struct breakdown_row *row;
+	uint64_t lack = 0;
+	unsigned at;
+
+	if (breakdown_is_last(breakdown, id, number))
+		return &breakdown->rows[breakdown->last].row;
+	at = slot_of(breakdown, id, number);
+	if (breakdown->slot[at] == 0) {
+		if (!has_others(breakdown->kind)) {
+			if (breakdown->count >= ROWS_MAX)
+				at = slot_of(breakdown, id, number = ROW_OTHERS);
+		} else if (breakdown->probation != NULL && id != ID_OTHERS) {
+			if (probation_knock(breakdown->probation, id, number, breakdown->toll, &lack))
+				lack += breakdown->given_way;
+			else
+				at = slot_of(breakdown, id = ID_OTHERS, number);
+		}
+	}
+	if (breakdown->slot[at] == 0) {
+		row = row_admit(breakdown, at, id, number);
+		row->lack = lack;
+		return row;
+	}
+	breakdown->last = breakdown->slot[at] - 1u;
+	return &breakdown->rows[breakdown->last].row;
+}
+
+/* The multiple of the width at or below a stamp; stamps may be anything, and none starts below 64 bits. */
+static int64_t
+window_start(const struct breakdown *breakdown, int64_t at_ns)
+{
+	int64_t into_ns = at_ns % breakdown->width_ns;
+
+	if (into_ns < 0)
+		into_ns += breakdown->width_ns;
+	return at_ns < INT64_MIN + into_ns ? INT64_MIN : at_ns - into_ns;
+}
+
+/* Doubles the width: two neighbours become one. */
+static void
+breakdown_coarsen(struct breakdown *breakdown)
+{
+	unsigned count;
+	g_autofree struct counted *rows = rows_steal(breakdown, &count);
+
+	breakdown->width_ns *= 2;
+	for (unsigned i = 0; i < count; i++) {
+		rows[i].row.id = (uint64_t)window_start(breakdown, (int64_t)rows[i].row.id);
+		row_take(breakdown, &rows[i]);
+	}
+	breakdown->first_start_ns = window_start(breakdown, breakdown->first_start_ns);
+	breakdown->last_start_ns = window_start(breakdown, breakdown->last_start_ns);
+}
+
+/* The start of the window that at_ns falls into, once there is room for it. */
+static int64_t
+breakdown_window(struct breakdown *breakdown, int64_t at_ns)
+{
+	int64_t start_ns, first_ns, last_ns;
+
+	if (breakdown->count > 0) {
+		start_ns = (int64_t)breakdown->rows[breakdown->last].row.id;
+		if ((uint64_t)at_ns - (uint64_t)start_ns < (uint64_t)breakdown->width_ns)
+			return start_ns;
+	}
+	for (;;) {
+		start_ns = first_ns = last_ns = window_start(breakdown, at_ns);
+		if (breakdown->count > 0) {
+			first_ns = min_ns(first_ns, breakdown->first_start_ns);
+			last_ns = max_ns(last_ns, breakdown->last_start_ns);
+		}
+		if (((__int128)last_ns - first_ns) / breakdown->width_ns < BREAKDOWN_WINDOWS)
+			break;
+		breakdown_coarsen(breakdown);
+	}
+	breakdown->first_start_ns = first_ns;
+	breakdown->last_start_ns = last_ns;
+	return start_ns;
+}
+
+/* The largest power of two that is not above bytes. */
+static uint64_t
+size_class(uint32_t bytes)
+{
+	return bytes == 0 ? 0 : UINT64_C(1) << (31 - __builtin_clz(bytes));
+}
+
+static bool
+breakdown_id(struct breakdown *breakdown, const struct op_pair *pair, uint64_t *id)
+{
+	uint32_t bytes;
+
+	switch (breakdown->kind) {
+	case BREAKDOWN_CLIENT:
+		*id = pair->client_id;
+		return true;
+	case BREAKDOWN_SERVER:
+		*id = pair->server_id;
+		return true;
+	case BREAKDOWN_FILE:
+		*id = pair->file_id;
+		return pair_with(pair, OP_HAS_FILE) != NULL;
+	case BREAKDOWN_CONNECTION:
+		*id = pair->connection_id;
+		return true;
+	case BREAKDOWN_SIZE:
+		if (!pair_size(pair, &bytes))
+			return false;
+		*id = size_class(bytes);
+		return true;
+	case BREAKDOWN_TIME:
+		*id = (uint64_t)breakdown_window(breakdown, pair->op[PAIR_SERVER].call_first_ns);
+		return true;
+	case BREAKDOWN_KINDS:
+		break;
+	}
+	return false;
+}
+
+void
+breakdown_add(struct breakdown *breakdown, const struct op_pair *pair, unsigned number, uint32_t moved_bytes)
+{
+	struct breakdown_row *row;
+	uint64_t id;
+
+	if (!breakdown_id(breakdown, pair, &id))
+		return;
+	row = breakdown_row(breakdown, id, number);
+	row->count++;
+	row->bytes += moved_bytes;
+	dist_add(&row->total, pair->parts.total_ns);
+	sums_add(&row->server, pair->parts.server_ns);
+	sums_add(&row->network, pair->parts.network_ns);
+}
+
+/* Adds a row of from under its number in into. */
+static void
+merge_row(struct breakdown *into, const struct breakdown_row *row)
+{
+	unsigned number = row_number(into->keys, &row->key);
+	uint64_t id = row->id, lack = 0;
+	unsigned at;
+
+	if (into->kind == BREAKDOWN_TIME)
+		id = (uint64_t)breakdown_window(into, (int64_t)id);
+	at = slot_of(into, id, number);
+	if (into->slot[at] == 0 && !has_others(into->kind) && into->count >= ROWS_MAX)
+		at = slot_of(into, id, number = ROW_OTHERS);
+	if (into->slot[at] == 0) {
+		lack = breakdown_unseen(into, id);
+		row_admit(into, at, id, number)->lack = lack;
+		at = slot_of(into, id, number);
+	}
+	row_merge(&into->rows[into->slot[at] - 1].row, row);
+}
+
+/* What rows of into may lack because from has no row for them. */
+static void
+merge_lacks(struct breakdown *into, const struct breakdown *from)
+{
+	g_autofree unsigned *numbers = g_new0(unsigned, ROW_KEYS);
+
+	if (from->probation == NULL)
+		return;
+	for (unsigned number = 0; number < from->keys->count; number++)
+		numbers[row_number(into->keys, &from->keys->key[number])] = number;
+	for (unsigned i = 0; i < into->count; i++) {
+		const struct counted *counted = &into->rows[i];
+		unsigned at = slot_of(from, counted->row.id, numbers[counted->number]);
+
+		if (from->slot[at] == 0)
+			into->rows[i].row.lack += breakdown_unseen(from, counted->row.id);
+	}
+	if (into->probation == NULL)
+		into->probation = probation_new();
+}
+
+void
+breakdown_merge(struct breakdown *into, const struct breakdown *from)
+{
+	while (into->width_ns < from->width_ns)
+		breakdown_coarsen(into);
+	merge_lacks(into, from);
+	for (unsigned i = 0; i < from->count; i++)
+		merge_row(into, &from->rows[i].row);
+	if (from->probation != NULL) {
+		probation_merge(into->probation, from->probation);
+		into->toll = MAX(into->toll, from->toll);
+		into->given_way += from->given_way;
+	}
+}
+
+static int
+compare_views(const void *a, const void *b, void *context)
+{
+	const struct breakdown_row *x = *(const struct breakdown_row *const *)a;
+	const struct breakdown_row *y = *(const struct breakdown_row *const *)b;
+	const struct breakdown *breakdown = context;
+
+	if (has_others(breakdown->kind))
+		return compare_counts(x, y);
+	if (x->id != y->id)	/* starts of windows are signed */
+		return (int64_t)x->id < (int64_t)y->id ? -1 : 1;
+	return row_key_compare(&x->key, &y->key);
+}
+
+G_STATIC_ASSERT(offsetof(struct counted, row) == 0);
+
+void
+breakdown_view(struct breakdown *breakdown, GPtrArray *view)
+{
+	if (has_others(breakdown->kind) && breakdown->named > BREAKDOWN_ROWS)
+		breakdown_prune(breakdown);
+	g_ptr_array_set_size(view, 0);
+	for (unsigned i = 0; i < breakdown->count; i++)
+		g_ptr_array_add(view, &breakdown->rows[i].row);
+	if (view->len > 0)
+		qsort_r(view->pdata, view->len, sizeof(*view->pdata), compare_views, breakdown);
+}
+
+int64_t
+breakdown_window_ns(const struct breakdown *breakdown)
+{
+	return breakdown->width_ns;
+}

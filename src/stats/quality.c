@@ -1,0 +1,449 @@
+#include "stats/quality.h"
+
+#include "base/arith.h"
+
+enum { PPM = 1000000 };
+
+/* What the rules look at. A rule of one capture looks at facts[capture]. */
+struct evidence {
+	const struct capture_facts *facts;
+	unsigned count, capture;
+	const struct correlate_facts *correlated;
+	const struct clock_facts *clocks;
+	const struct aggregate_totals *totals;
+};
+
+/* part of whole in parts per million; 0 of nothing. */
+static uint64_t
+ppm(uint64_t part, uint64_t whole)
+{
+	return whole == 0 ? 0 : (uint64_t)((unsigned __int128)part * PPM / whole);
+}
+
+static double
+percent(uint64_t part, uint64_t whole)
+{
+	return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+static enum quality_level
+level_of(uint64_t share_ppm, uint64_t usable_ppm, uint64_t poor_ppm)
+{
+	return share_ppm > poor_ppm ? QUALITY_POOR : share_ppm > usable_ppm ? QUALITY_USABLE : QUALITY_GOOD;
+}
+
+/* "server" or "client", and which one when there are several. */
+static const struct capture_facts *
+judged(const struct evidence *evidence, char who[32])
+{
+	const struct capture_facts *facts = &evidence->facts[evidence->capture];
+
+	if (facts->side == PAIR_SERVER)
+		g_snprintf(who, 32, "server");
+	else if (evidence->count <= 2)
+		g_snprintf(who, 32, "client");
+	else
+		g_snprintf(who, 32, "client %u", evidence->capture);
+	return facts;
+}
+
+/* Seconds from the start of the capture. */
+static double
+since_start(const struct capture_facts *facts, int64_t at_ns)
+{
+	return ((double)at_ns - (double)facts->first_ns) / NS_PER_S;
+}
+
+/* A rule fills in level, count and text, and returns false when there is nothing to tell. */
+typedef bool rule_fn(const struct evidence *evidence, struct quality_reason *reason);
+
+static bool
+judge_no_calls(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+
+	if (facts->rpc.calls > 0)
+		return false;
+	reason->level = QUALITY_POOR;
+	reason->count = facts->packets;
+	reason->text = g_strdup_printf("%s capture: no NFS call in %" G_GUINT64_FORMAT " packets%s",
+	    who, facts->packets, facts->truncated_packets > 0 ?
+	    "; the snap length may have cut them away" : "");
+	return true;
+}
+
+static bool
+judge_lost(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	const struct stream_counters *tcp = &facts->tcp;
+	uint64_t bytes = tcp->payload_bytes + tcp->lost_bytes;
+	uint64_t unmatched = facts->rpc.outcomes[OP_LOST_IN_CAPTURE] + facts->rpc.orphan_replies;
+	uint64_t calls = facts->rpc.calls + facts->rpc.orphan_replies;
+
+	if (tcp->lost_segments == 0)
+		return false;
+	reason->level = level_of(MAX(ppm(tcp->lost_bytes, bytes), ppm(unmatched, calls)),
+	    LOST_USABLE_PPM, LOST_POOR_PPM);
+	reason->count = tcp->lost_segments;
+	reason->text = g_strdup_printf("%s capture: segments acknowledged and never captured: %" G_GUINT64_FORMAT
+	    " (%" G_GUINT64_FORMAT " bytes, %.3g %% of the payload), %.3f to %.3f s after its start; calls without "
+	    "reply or replies without call that may lie there: %" G_GUINT64_FORMAT " (%.3g %%)",
+	    who, tcp->lost_segments, tcp->lost_bytes, percent(tcp->lost_bytes, bytes),
+	    since_start(facts, tcp->first_loss_ns), since_start(facts, tcp->last_loss_ns),
+	    unmatched, percent(unmatched, calls));
+	return true;
+}
+
+static bool
+judge_kernel_drops(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	uint64_t dropped = (uint64_t)MAX(facts->dropped_by_kernel, 0);
+
+	if (dropped == 0)
+		return false;
+	reason->level = level_of(ppm(dropped, dropped + facts->packets), LOST_USABLE_PPM, LOST_POOR_PPM);
+	reason->count = dropped;
+	reason->text = g_strdup_printf("%s capture: packets dropped by the kernel: %" G_GUINT64_FORMAT " (%.3g %%)",
+	    who, dropped, percent(dropped, dropped + facts->packets));
+	return true;
+}
+
+static bool
+judge_one_way(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	const struct stream_counters *tcp = &facts->tcp;
+
+	if (tcp->one_direction == 0)
+		return false;
+	reason->level = level_of(ppm(tcp->one_direction, tcp->rpc_connections),
+	    ONE_WAY_USABLE_PPM, ONE_WAY_POOR_PPM);
+	reason->count = tcp->one_direction;
+	reason->text = g_strdup_printf("%s capture: RPC connections captured in one direction only: %"
+	    G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "; their calls cannot be timed",
+	    who, tcp->one_direction, tcp->rpc_connections);
+	return true;
+}
+
+static bool
+judge_evicted(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	uint64_t calls = facts->rpc.outcomes[OP_EVICTED];
+
+	if (calls == 0 && facts->tcp.evicted_connections == 0)
+		return false;
+	reason->level = level_of(MAX(ppm(calls, facts->rpc.calls),
+	    ppm(facts->tcp.evicted_connections, facts->tcp.connections)), LOST_USABLE_PPM, LOST_POOR_PPM);
+	reason->count = calls + facts->tcp.evicted_connections;
+	reason->text = g_strdup_printf("%s capture: more than the tables of this program hold; it dropped %"
+	    G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " calls and %" G_GUINT64_FORMAT " of %"
+	    G_GUINT64_FORMAT " connections", who, calls, facts->rpc.calls,
+	    facts->tcp.evicted_connections, facts->tcp.connections);
+	return true;
+}
+
+static bool
+judge_hidden(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	uint64_t hidden = facts->rpc.hidden_records;
+	uint64_t headers = hidden + facts->rpc.calls + facts->rpc.retransmitted_calls + facts->rpc.replies;
+
+	if (hidden == 0)
+		return false;
+	reason->level = level_of(ppm(hidden, headers), HIDDEN_USABLE_PPM, HIDDEN_POOR_PPM);
+	reason->count = hidden;
+	reason->text = g_strdup_printf("%s capture: RPC headers that the snap length of %" G_GUINT32_FORMAT
+	    " bytes cut away: %" G_GUINT64_FORMAT " (%.3g %%); their calls are missing",
+	    who, facts->snaplen, hidden, percent(hidden, headers));
+	return true;
+}
+
+static bool
+judge_trouble(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+
+	if (facts->trouble == NULL)
+		return false;
+	reason->level = QUALITY_USABLE;
+	reason->count = 1;
+	reason->text = g_strdup_printf("%s capture: reading stopped after %" G_GUINT64_FORMAT " packets: %s",
+	    who, facts->packets, facts->trouble);
+	return true;
+}
+
+static bool
+judge_bad(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	uint64_t messages = facts->rpc.calls + facts->rpc.retransmitted_calls + facts->rpc.replies;
+	uint64_t share = MAX(ppm(facts->bad_packets, facts->packets), ppm(facts->rpc.malformed, messages));
+
+	if (share <= BAD_USABLE_PPM)
+		return false;
+	reason->level = level_of(share, BAD_USABLE_PPM, BAD_POOR_PPM);
+	reason->count = facts->bad_packets + facts->rpc.malformed;
+	reason->text = g_strdup_printf("%s capture: packets with cut or wrong headers: %" G_GUINT64_FORMAT
+	    " (%.3g %%); RPC messages that contradict themselves: %" G_GUINT64_FORMAT " (%.3g %%)",
+	    who, facts->bad_packets, percent(facts->bad_packets, facts->packets),
+	    facts->rpc.malformed, percent(facts->rpc.malformed, messages));
+	return true;
+}
+
+/* Unless they are explained by what was lost or cut. */
+static bool
+judge_orphans(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	uint64_t orphans = facts->rpc.orphan_replies;
+
+	if (orphans == 0 || facts->tcp.lost_segments > 0 || facts->rpc.hidden_records > 0)
+		return false;
+	reason->level = level_of(ppm(orphans, facts->rpc.replies), ORPHAN_USABLE_PPM, PPM);
+	reason->count = orphans;
+	reason->text = g_strdup_printf("%s capture: replies whose call is not in it: %" G_GUINT64_FORMAT
+	    " (%.3g %%); RPC connections that began before it: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
+	    who, orphans, percent(orphans, facts->rpc.replies), facts->tcp.mid_stream, facts->tcp.rpc_connections);
+	return true;
+}
+
+static bool
+judge_duplicates(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+
+	if (facts->duplicate_packets == 0)
+		return false;
+	reason->level = QUALITY_GOOD;
+	reason->count = facts->duplicate_packets;
+	reason->text = g_strdup_printf("%s capture: packets captured twice: %" G_GUINT64_FORMAT " (%.3g %%); "
+	    "the first copy is used", who, facts->duplicate_packets,
+	    percent(facts->duplicate_packets, facts->packets));
+	return true;
+}
+
+static bool
+judge_backward(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+
+	if (facts->backward_max_ns < BACKWARD_STEP_NS)
+		return false;
+	reason->level = QUALITY_USABLE;
+	reason->count = facts->backward_stamps;
+	reason->text = g_strdup_printf("%s capture: packets stamped before an earlier one: %" G_GUINT64_FORMAT
+	    " (%.3g %%), by %.6f s at most", who, facts->backward_stamps,
+	    percent(facts->backward_stamps, facts->packets), (double)facts->backward_max_ns / NS_PER_S);
+	return true;
+}
+
+static bool
+judge_side(const struct evidence *evidence, struct quality_reason *reason)
+{
+	const struct capture_facts *facts = evidence->facts;
+
+	if (evidence->correlated != NULL) {
+		if (evidence->correlated->same_side) {
+			reason->level = QUALITY_POOR;
+			reason->text = g_strdup("both captures were made on the same side: there is no network between them");
+		} else if (evidence->correlated->swapped) {
+			reason->level = QUALITY_GOOD;
+			reason->text = g_strdup("server and client were given the other way round; corrected");
+		} else {
+			return false;
+		}
+	} else {
+		if (!facts->side_detected || facts->detected_side == facts->side)
+			return false;
+		reason->level = QUALITY_USABLE;
+		reason->text = g_strdup_printf("the capture was taken for the %s's, but its TCP timing looks like the %s's",
+		    facts->side == PAIR_SERVER ? "server" : "client",
+		    facts->detected_side == PAIR_SERVER ? "server" : "client");
+	}
+	reason->count = 1;
+	return true;
+}
+
+static bool
+judge_common(const struct evidence *evidence, struct quality_reason *reason)
+{
+	const struct correlate_facts *correlated = evidence->correlated;
+	uint64_t matched = evidence->totals->matched;
+	uint64_t server = evidence->facts[0].rpc.calls, client = 0, fewer, common;
+
+	if (correlated == NULL)
+		return false;
+	for (unsigned i = 1; i < evidence->count; i++)
+		client += evidence->facts[i].rpc.calls;
+	fewer = MIN(server, client);
+	common = matched + correlated->matches[MATCH_PARTIAL];
+	if (common > 0 && ppm(common, fewer) >= COMMON_USABLE_PPM)
+		return false;
+	reason->count = common;
+	if (common == 0) {
+		reason->level = QUALITY_POOR;
+		reason->text = g_strdup_printf("no call is in both captures (server %" G_GUINT64_FORMAT
+		    ", client %" G_GUINT64_FORMAT " calls)", server, client);
+		return true;
+	}
+	reason->level = QUALITY_USABLE;
+	reason->text = g_strdup_printf("calls in both captures: only %" G_GUINT64_FORMAT " (server %" G_GUINT64_FORMAT
+	    ", client %" G_GUINT64_FORMAT "), within %.3f s", common, server, client,
+	    ((double)correlated->overlap_last_ns - (double)correlated->overlap_first_ns) / NS_PER_S);
+	return true;
+}
+
+static bool
+judge_steps(const struct evidence *evidence, struct quality_reason *reason)
+{
+	const struct clock_step *first = NULL;
+
+	if (evidence->clocks == NULL)
+		return false;
+	for (unsigned i = 0; i + 1 < evidence->count; i++) {
+		const struct clock_facts *clock = &evidence->clocks[i];
+
+		reason->count += clock->steps;
+		if (first == NULL && clock->steps > 0)
+			first = &clock->step[0];
+	}
+	if (first == NULL)
+		return false;
+	reason->level = QUALITY_USABLE;
+	reason->text = g_strdup_printf("jumps of the offset between the clocks: %" G_GUINT64_FORMAT
+	    ", the first by %.6f s, %.3f s after the start of the server's capture", reason->count,
+	    (double)first->step_ns / NS_PER_S, since_start(evidence->facts, first->at_ns));
+	return true;
+}
+
+static bool
+judge_translated(const struct evidence *evidence, struct quality_reason *reason)
+{
+	if (evidence->correlated == NULL || evidence->correlated->translated == 0)
+		return false;
+	reason->level = QUALITY_GOOD;
+	reason->count = evidence->correlated->translated;
+	reason->text = g_strdup_printf("connections with other addresses or ports in the other capture (NAT, a virtual "
+	    "address, a proxy): %" G_GUINT64_FORMAT "; paired by XID and content", reason->count);
+	return true;
+}
+
+static bool
+judge_negative(const struct evidence *evidence, struct quality_reason *reason)
+{
+	const struct aggregate_totals *totals = evidence->totals;
+
+	if (totals->negative == 0)
+		return false;
+	reason->level = level_of(ppm(totals->negative, totals->matched), NEGATIVE_USABLE_PPM, NEGATIVE_POOR_PPM);
+	reason->count = totals->negative;
+	reason->text = g_strdup_printf("matched calls with a part below zero: %" G_GUINT64_FORMAT " (%.3g %%); "
+	    "the time stamps are less steady than the network is fast", totals->negative,
+	    percent(totals->negative, totals->matched));
+	return true;
+}
+
+/* One of several clients that made so few of their calls that its flaws cannot spoil the whole. */
+static bool
+is_minor(const struct evidence *evidence)
+{
+	uint64_t calls = 0;
+
+	if (evidence->capture == 0 || evidence->count <= 2)
+		return false;
+	for (unsigned i = 1; i < evidence->count; i++)
+		calls += evidence->facts[i].rpc.calls;
+	return ppm(evidence->facts[evidence->capture].rpc.calls, calls) <= MINOR_CLIENT_PPM;
+}
+
+static const struct rule {
+	const char *id;
+	bool each_capture;	/* asked of every capture; else once */
+	rule_fn *judge;
+} rules[] = {
+	{ "capture-swapped", false, judge_side },
+	{ "capture-overlap", true, judge_no_calls },
+	{ "capture-overlap", false, judge_common },
+	{ "capture-drops", true, judge_lost },
+	{ "capture-drops", true, judge_kernel_drops },
+	{ "capture-drops", true, judge_one_way },
+	{ "capture-drops", true, judge_evicted },
+	{ "capture-truncated", true, judge_hidden },
+	{ "capture-truncated", true, judge_trouble },
+	{ "capture-truncated", true, judge_bad },
+	{ "capture-truncated", true, judge_orphans },
+	{ "clock-step", false, judge_steps },
+	{ "clock-step", true, judge_backward },
+	{ "faster-than-network", false, judge_negative },
+	{ "address-translation", false, judge_translated },
+	{ "capture-duplicates", true, judge_duplicates },
+};
+
+static void
+reason_clear(void *reason)
+{
+	g_free(((struct quality_reason *)reason)->text);
+}
+
+/* Behind the reasons that are as serious: the order of the rules stays. */
+static void
+reason_insert(struct quality *quality, const struct quality_reason *reason)
+{
+	unsigned at = quality->reasons->len;
+
+	while (at > 0 && g_array_index(quality->reasons, struct quality_reason, at - 1).level < reason->level)
+		at--;
+	g_array_insert_val(quality->reasons, at, *reason);
+	quality->level = MAX(quality->level, reason->level);
+}
+
+struct quality *
+quality_judge(const struct capture_facts *facts, unsigned count,
+    const struct correlate_facts *correlated, const struct clock_facts *clocks, const struct aggregate_totals *totals)
+{
+	struct quality *quality = g_new0(struct quality, 1);
+	struct evidence evidence = {
+		.facts = facts, .count = count, .correlated = correlated, .clocks = clocks, .totals = totals,
+	};
+
+	quality->reasons = g_array_new(FALSE, FALSE, sizeof(struct quality_reason));
+	g_array_set_clear_func(quality->reasons, reason_clear);
+	for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
+		unsigned times = rules[i].each_capture ? count : 1;
+
+		for (evidence.capture = 0; evidence.capture < times; evidence.capture++) {
+			struct quality_reason reason = { .id = rules[i].id };
+
+			if (!rules[i].judge(&evidence, &reason))
+				continue;
+			if (rules[i].each_capture && reason.level == QUALITY_POOR && is_minor(&evidence))
+				reason.level = QUALITY_USABLE;
+			reason_insert(quality, &reason);
+		}
+	}
+	return quality;
+}
+
+void
+quality_free(struct quality *quality)
+{
+	if (quality == NULL)
+		return;
+	g_array_unref(quality->reasons);
+	g_free(quality);
+}

@@ -1,0 +1,237 @@
+#include "stats/rows.h"
+
+#include <glib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/arith.h"
+
+void
+row_keys_init(struct row_keys *keys)
+{
+	memset(keys, 0, sizeof(*keys));
+	keys->count = 1;
+	keys->seed = (uint64_t)g_random_int() << 32 | g_random_int();
+}
+
+static bool
+same_key(const struct row_key *a, const struct row_key *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+unsigned
+row_number(struct row_keys *keys, const struct row_key *key)
+{
+	size_t at;
+
+	if (same_key(&keys->key[keys->last], key))
+		return keys->last;
+	if (row_key_is_others(key))
+		return ROW_OTHERS;
+	at = XXH3_64bits_withSeed(key, sizeof(*key), keys->seed) % ROW_SLOTS;
+	while (keys->slot[at] != ROW_OTHERS && !same_key(&keys->key[keys->slot[at]], key))
+		at = (at + 1) % ROW_SLOTS;
+	if (keys->slot[at] == ROW_OTHERS) {
+		if (keys->count == ROW_KEYS)
+			return ROW_OTHERS;
+		keys->key[keys->count] = *key;
+		keys->slot[at] = (uint16_t)keys->count++;
+	}
+	keys->last = keys->slot[at];
+	return keys->last;
+}
+
+struct row_key
+row_key_of(const struct nfs_op *op)
+{
+	return (struct row_key){
+		.program = op->program,
+		.version = op->version,
+		.minor = op->minor,
+		.procedure = op->procedure,
+		.operation = op->operation,
+	};
+}
+
+static int
+compare_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+int
+row_key_compare(const struct row_key *a, const struct row_key *b)
+{
+	int order = row_key_is_others(a) - row_key_is_others(b);
+
+	if (order == 0)
+		order = compare_u32(a->program, b->program);
+	if (order == 0)
+		order = compare_u32(a->version, b->version);
+	if (order == 0)
+		order = compare_u32(a->minor, b->minor);
+	if (order == 0)
+		order = compare_u32(a->procedure, b->procedure);
+	return order != 0 ? order : compare_u32(a->operation, b->operation);
+}
+
+void
+sums_add(struct dist *dist, int64_t value_ns)
+{
+	dist->min_ns = dist->count == 0 ? value_ns : min_ns(dist->min_ns, value_ns);
+	dist->max_ns = dist->count == 0 ? value_ns : max_ns(dist->max_ns, value_ns);
+	dist->count++;
+	dist->sum_ns += value_ns;
+}
+
+void
+sums_merge(struct dist *into, const struct dist *from)
+{
+	if (from->count == 0)
+		return;
+	into->min_ns = into->count == 0 ? from->min_ns : min_ns(into->min_ns, from->min_ns);
+	into->max_ns = into->count == 0 ? from->max_ns : max_ns(into->max_ns, from->max_ns);
+	into->count += from->count;
+	into->sum_ns += from->sum_ns;
+}
+
+static bool
+op_failed(const struct nfs_op *op)
+{
+	return (op->flags & OP_RPC_ERROR) != 0 || (op_has(op, OP_HAS_STATUS) && op->status != 0);
+}
+
+static void
+side_row_time(struct side_row *row, const struct nfs_op *op)
+{
+	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
+		dist_add(&row->latency[PAIR_SERVER], duration_ns(op->call_last_ns, op->reply_first_ns));
+	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST))
+		dist_add(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
+	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST)) {
+		int64_t latency_ns = duration_ns(op->call_first_ns, op->reply_last_ns);
+
+		dist_add(&row->latency[PAIR_CLIENT], latency_ns);
+		if (op_has(op, OP_HAS_PATH))
+			dist_add(&row->server_estimate, duration_ns(op->path_ns, latency_ns));
+	}
+}
+
+void
+side_row_add(struct side_row *row, const struct nfs_op *op)
+{
+	if (op->outcome == OP_UNANSWERED)
+		row->unanswered++;
+	if (op->outcome != OP_ANSWERED)
+		return;
+	row->count++;
+	row->errors += op_failed(op);
+	if (op_has(op, OP_HAS_MOVED)) {
+		row->bytes += op->moved_bytes;
+		row->sized++;
+	}
+	side_row_time(row, op);
+}
+
+void
+side_row_merge(struct side_row *into, const struct side_row *from)
+{
+	into->count += from->count;
+	into->errors += from->errors;
+	into->unanswered += from->unanswered;
+	into->bytes += from->bytes;
+	into->sized += from->sized;
+	dist_merge(&into->latency[PAIR_SERVER], &from->latency[PAIR_SERVER]);
+	dist_merge(&into->latency[PAIR_CLIENT], &from->latency[PAIR_CLIENT]);
+	dist_merge(&into->rpc_time, &from->rpc_time);
+	dist_merge(&into->server_estimate, &from->server_estimate);
+}
+
+void
+side_row_clear(struct side_row *row)
+{
+	dist_clear(&row->latency[PAIR_SERVER]);
+	dist_clear(&row->latency[PAIR_CLIENT]);
+	dist_clear(&row->rpc_time);
+	dist_clear(&row->server_estimate);
+}
+
+void
+side_row_free(struct side_row *row)
+{
+	if (row == NULL)
+		return;
+	side_row_clear(row);
+	g_free(row);
+}
+
+void
+matched_row_add(struct matched_row *row, const struct op_pair *pair)
+{
+	const struct attribution *parts = &pair->parts;
+	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED);
+
+	row->count++;
+	if (moved != NULL)
+		row->bytes += moved->moved_bytes;
+	dist_add(&row->total, parts->total_ns);
+	dist_add(&row->server, parts->server_ns);
+	dist_add(&row->network, parts->network_ns);
+	if (parts->aligned) {
+		dist_add(&row->request, parts->request_ns);
+		dist_add(&row->reply, parts->reply_ns);
+		sums_add(&row->clock_error, parts->clock_error_ns);
+	}
+}
+
+void
+matched_row_merge(struct matched_row *into, const struct matched_row *from)
+{
+	into->count += from->count;
+	into->bytes += from->bytes;
+	dist_merge(&into->total, &from->total);
+	dist_merge(&into->server, &from->server);
+	dist_merge(&into->network, &from->network);
+	dist_merge(&into->request, &from->request);
+	dist_merge(&into->reply, &from->reply);
+	sums_merge(&into->clock_error, &from->clock_error);
+}
+
+void
+matched_row_free(struct matched_row *row)
+{
+	if (row == NULL)
+		return;
+	dist_clear(&row->total);
+	dist_clear(&row->server);
+	dist_clear(&row->network);
+	dist_clear(&row->request);
+	dist_clear(&row->reply);
+	g_free(row);
+}
+
+const struct nfs_op *
+pair_with(const struct op_pair *pair, uint32_t field)
+{
+	if (pair->has[PAIR_CLIENT] && op_has(&pair->op[PAIR_CLIENT], field))
+		return &pair->op[PAIR_CLIENT];
+	if (pair->has[PAIR_SERVER] && op_has(&pair->op[PAIR_SERVER], field))
+		return &pair->op[PAIR_SERVER];
+	return NULL;
+}
+
+bool
+pair_size(const struct op_pair *pair, uint32_t *bytes)
+{
+	const struct nfs_op *op = pair_with(pair, OP_HAS_MOVED);
+
+	if (op != NULL) {
+		*bytes = op->moved_bytes;
+		return true;
+	}
+	op = pair_with(pair, OP_HAS_REQUESTED);
+	if (op != NULL)
+		*bytes = op->requested_bytes;
+	return op != NULL;
+}

@@ -1,0 +1,63 @@
+/*
+ * The operations that were seen, numbered, and the rows of counts behind the
+ * numbers.
+ */
+#ifndef STATS_ROWS_H
+#define STATS_ROWS_H
+
+#include "stats/aggregate.h"
+
+enum {
+	ROW_OTHERS = 0,		/* number of the keys that did not fit */
+	ROW_KEYS = 512,		/* numbers, ROW_OTHERS included */
+	ROW_SLOTS = 2048,	/* a power of two, several times ROW_KEYS */
+};
+
+struct row_keys {
+	struct row_key key[ROW_KEYS];
+	unsigned count;
+	unsigned last;			/* number found last: most calls ask for it again */
+	uint64_t seed;			/* places slots, nothing else: captures are hostile */
+	uint16_t slot[ROW_SLOTS];	/* number; ROW_OTHERS: free */
+};
+
+void row_keys_init(struct row_keys *keys);
+/* The number of a key, made when new; ROW_OTHERS when there are too many. */
+unsigned row_number(struct row_keys *keys, const struct row_key *key);
+struct row_key row_key_of(const struct nfs_op *op);
+/* As strcmp: by program, version, minor, procedure, operation; others last. */
+int row_key_compare(const struct row_key *a, const struct row_key *b);
+
+/* dist_add and dist_merge without a histogram: count, sum, minimum and maximum; dist_mean holds for them. */
+void sums_add(struct dist *dist, int64_t value_ns);
+void sums_merge(struct dist *into, const struct dist *from);
+
+/* Counts an op that is answered or unanswered; other outcomes are in no row. */
+void side_row_add(struct side_row *row, const struct nfs_op *op);
+void side_row_merge(struct side_row *into, const struct side_row *from);
+/* Frees what the row owns, or the row with it (NULL is allowed). */
+void side_row_clear(struct side_row *row);
+void side_row_free(struct side_row *row);
+
+/* pair is matched. */
+void matched_row_add(struct matched_row *row, const struct op_pair *pair);
+void matched_row_merge(struct matched_row *into, const struct matched_row *from);
+void matched_row_free(struct matched_row *row);
+
+/* From one stamp to another; stamps may be anything, so what leaves 64 bits stops at their end. */
+static inline int64_t
+duration_ns(int64_t from_ns, int64_t to_ns)
+{
+	int64_t duration;
+
+	if (__builtin_sub_overflow(to_ns, from_ns, &duration))
+		return to_ns < from_ns ? INT64_MIN : INT64_MAX;
+	return duration;
+}
+
+/* The op of the pair that has a field (enum op_has), the client's first; NULL when neither has. */
+const struct nfs_op *pair_with(const struct op_pair *pair, uint32_t field);
+/* The size of the call: moved, else requested bytes; false when neither is known. */
+bool pair_size(const struct op_pair *pair, uint32_t *bytes);
+
+#endif

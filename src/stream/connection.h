@@ -1,0 +1,166 @@
+/*
+ * One connection's epoch, as the modules of this folder share it.
+ */
+#ifndef STREAM_CONNECTION_H
+#define STREAM_CONNECTION_H
+
+#include "stream/stream.h"
+
+enum {
+	/* Nothing is called a gap before both have passed: packets of a file may be out of order. */
+	REORDER_NS = 2 * 1000 * 1000,
+	REORDER_PACKETS = 64,
+	/* A hole whose other direction was never captured is given up after so long. */
+	SILENT_HOLE_NS = 2 * 1000 * 1000 * 1000,
+	/* Bytes on a connection that was not recognised as RPC before it is only probed. */
+	PROBATION_BYTES = 64 * 1024,
+	/* Largest record that is believed: 4 MiB of data and room for its header. */
+	RECORD_MAX = 4 * 1024 * 1024 + 64 * 1024,
+	HEAD_MAX = 4096,
+	ACK_MARKS = 4,
+	NFS_PORT = 2049,
+};
+
+/* A piece of one direction's stream, in stream order. */
+struct slice {
+	int64_t offset;		/* of its first byte */
+	int64_t seen_ns;	/* when its bytes were first seen */
+	int64_t ready_ns;	/* when TCP could hand them over: running maximum of seen_ns */
+	uint64_t frame;
+	const uint8_t *data;	/* borrowed */
+	uint32_t cap_len;	/* bytes at data */
+	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
+	bool lost;		/* acknowledged, never captured: no data */
+	bool ready_deduced;	/* ready_ns stems from a lost piece */
+};
+
+/* A copied slice, kept while it cannot be used yet. */
+struct held {
+	struct held *next;
+	struct slice slice;	/* data points behind this struct */
+};
+
+enum record_phase {
+	RECORD_AT_MARK,		/* a record begins */
+	RECORD_AT_NEXT_MARK,	/* another fragment of the record in hand */
+	RECORD_IN_BODY,
+	RECORD_NO_PLACE,	/* looking for the next boundary */
+};
+
+struct resync;
+
+struct record_state {
+	enum record_phase phase;
+	uint8_t mark[4];
+	uint8_t mark_have;
+	bool last_fragment;
+	bool head_done;
+	bool headless;		/* its header is not there: skipped by its length */
+	uint8_t unproven;	/* records to come that nothing has confirmed yet */
+	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
+	int64_t mark_ns;
+	uint64_t mark_frame;
+	uint32_t fragment_left;
+	uint32_t copy_len;
+	uint8_t *copy;		/* HEAD_MAX bytes, made when a head does not lie in one slice */
+	struct rpc_record record;
+	struct resync *resync;
+	unsigned since_resync;	/* records since the place was last lost */
+};
+
+/* An acknowledgement of bytes that were not seen yet. */
+struct ack_mark {
+	int64_t offset;
+	int64_t ts_ns;
+	uint64_t frame;
+};
+
+/* One direction of a connection. Offsets count bytes from seq_base. */
+struct half {
+	bool based;		/* seq_base is known */
+	bool from_start;	/* based on a SYN */
+	bool starting;		/* mid-stream: first packets are held until they are in order */
+	bool captured;		/* packets of this direction were seen */
+	bool fin;
+	bool acked_known;
+	uint8_t implausible;	/* segments in a row whose place cannot be */
+	uint32_t seq_base;
+	uint32_t max_segment;
+	int64_t next;		/* everything below was delivered */
+	int64_t fin_offset;
+	int64_t acked;		/* by the other direction, highest */
+	uint8_t ack_marks;
+	struct ack_mark ack_mark[ACK_MARKS];	/* those that went beyond what was delivered, in order */
+	int64_t ready_ns;
+	bool ready_deduced;
+	int64_t beyond_ns;	/* first packet captured whose place is behind the hole at next */
+	uint64_t beyond_frame;
+	int64_t beyond_offset;	/* place of that packet when it carried nothing; else unused */
+	struct held *held, *held_last;
+	uint64_t held_bytes;
+	/* round trips of what this direction sends: one open sample, as Karn has it */
+	bool sampling;
+	int64_t sample_end, sample_ns, round_trip_ns;
+	struct record_state record;
+};
+
+enum connection_phase {
+	CONNECTION_FREE,
+	CONNECTION_PROBED,	/* not known to be RPC: only segment starts are looked at */
+	CONNECTION_TRACKED,
+	CONNECTION_CLOSED,	/* its epoch is over; kept to know late segments */
+};
+
+struct connection {
+	struct connection_info info;	/* first: the sink sees only this */
+	uint64_t hash;
+	enum connection_phase phase;
+	bool rpc;			/* a record was found */
+	int8_t caller;			/* direction of the calls; -1: not known */
+	bool pending;			/* on the list of those that wait for time to pass */
+	uint32_t lru_newer, lru_older;
+	uint32_t pending_next;
+	uint64_t unrecognised_bytes;	/* delivered before the first record */
+	struct half half[2];
+};
+
+struct stream {
+	struct stream_sink sink;
+	struct stream_limits limits;
+	struct stream_counters counters;
+	uint64_t held_bytes;
+	struct flow_table *flows;
+	uint64_t *next_serial;
+	uint32_t pending;		/* head of the list, FLOW_NONE: empty */
+	int64_t now_ns;			/* largest stamp so far */
+	uint64_t now_frame;
+};
+
+/* stream.c: takes a connection off the list of those that wait. */
+void stream_forget(struct stream *stream, struct connection *connection);
+/* The books of a lost piece, and of a connection that is over. */
+void stream_count_loss(struct stream *stream, const struct half *half, const struct slice *slice);
+void stream_count_over(struct stream *stream, const struct connection *connection);
+
+/* tcp.c: order, overlap and loss of one connection's segments. */
+void tcp_segment(struct stream *stream, struct connection *connection, const struct segment *segment);
+/* Decides holes whose time has come; true while some remain. */
+bool tcp_settle(struct stream *stream, struct connection *connection);
+/* Delivers all that can be, gives up the rest, and ends the epoch. */
+void tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, enum stream_end why);
+/* Begins a new epoch on a connection: all of it but key, hash and place in the table. */
+void tcp_open(struct stream *stream, struct connection *connection);
+
+/* records.c: record marking of one direction. */
+void records_push(struct stream *stream, struct connection *connection, uint8_t direction, const struct slice *slice);
+/* Nothing more comes of the direction: boundaries that stand on their own are decided. */
+void records_settle(struct stream *stream, struct connection *connection, uint8_t direction);
+/* The direction ends: candidates are decided, the record in hand is abandoned, memory is given back. */
+void records_finish(struct stream *stream, struct connection *connection, uint8_t direction);
+
+/* held.c */
+struct held *held_copy(const struct slice *slice);
+/* The part of a slice behind its first skip bytes, skip <= wire_len. */
+struct slice slice_from(const struct slice *slice, uint32_t skip);
+
+#endif

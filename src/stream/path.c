@@ -1,0 +1,44 @@
+#include "stream/path.h"
+
+void
+path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
+    int64_t offset, int64_t ts_ns)
+{
+	struct half *half = &connection->half[direction];
+	int64_t round_trip_ns;
+
+	if (!half->sampling || offset < half->sample_end)
+		return;
+	half->sampling = false;
+	round_trip_ns = ts_ns - half->sample_ns;
+	if (round_trip_ns < 0)
+		return;
+	if (half->round_trip_ns < 0 || round_trip_ns < half->round_trip_ns)
+		half->round_trip_ns = round_trip_ns;
+	if (connection->caller >= 0)
+		dist_add(&stream->counters.round_trip[direction != connection->caller], round_trip_ns);
+}
+
+void
+connection_set_caller(struct connection_info *info, uint8_t direction)
+{
+	struct connection *connection = (struct connection *)info;
+
+	connection->caller = (int8_t)direction;
+}
+
+int64_t
+connection_path_ns(const struct connection_info *info)
+{
+	const struct connection *connection = (const struct connection *)info;
+
+	return connection->caller < 0 ? -1 : connection->half[connection->caller].round_trip_ns;
+}
+
+int64_t
+connection_acked(const struct connection_info *info, uint8_t direction)
+{
+	const struct half *half = &((const struct connection *)info)->half[direction];
+
+	return half->acked_known ? half->acked : INT64_MIN;
+}

@@ -1,0 +1,26 @@
+/*
+ * Round trips as a capture point sees them: from a segment (or SYN) to the
+ * acknowledgement of its end, one open sample a direction, none for what was
+ * sent again (RFC 6298 section 3, Karn's algorithm).
+ */
+#ifndef STREAM_PATH_H
+#define STREAM_PATH_H
+
+#include "stream/connection.h"
+
+/* New data of this half that ends at end_offset was sent. */
+static inline void
+path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
+{
+	if (!half->sampling) {
+		half->sampling = true;
+		half->sample_end = end_offset;
+		half->sample_ns = ts_ns;
+	}
+}
+
+/* What this direction sent was acknowledged up to offset. */
+void path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
+    int64_t offset, int64_t ts_ns);
+
+#endif

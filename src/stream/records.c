@@ -1,0 +1,370 @@
+/*
+ * Record marking (RFC 5531 section 11): each fragment is preceded by four bytes,
+ *
+ *	 31  30                                0
+ *	+---+-----------------------------------+
+ *	|last| length of the fragment in bytes  |
+ *	+---+-----------------------------------+
+ *
+ * Bytes of a record beyond its head are counted, never copied. A hole of known
+ * length inside a record costs nothing; one that hides a mark costs the place.
+ */
+#include <glib.h>
+#include <nfscorr/xdr.h>
+#include <string.h>
+
+#include "stream/connection.h"
+#include "stream/resync.h"
+
+enum {
+	MARK_LEN = 4,
+	HEAD_PEEK = 8,		/* XID and type: less is no message */
+	HEAD_LEAST = 24,	/* a call up to its procedure: with less, wait while more comes */
+	TRUSTED = 64,		/* records in a row after which a found place counts as right */
+};
+
+static const uint32_t LAST_FRAGMENT = UINT32_C(1) << 31;
+
+enum { PLACE_LOST = -1, PLACE_HIDDEN = -2 };
+
+/* Where the bytes at hand belong. */
+struct place {
+	struct stream *stream;
+	struct connection *connection;
+	struct record_state *state;
+	uint8_t direction;
+};
+
+static void
+note_missed(const struct place *at, const struct slice *slice)
+{
+	if (!at->connection->rpc)
+		return;
+	if (!slice->lost)
+		at->stream->counters.hidden_records++;
+	at->stream->sink.missed(at->stream->sink.context, &at->connection->info, at->direction, slice->seen_ns);
+}
+
+/* The last chance to read the head, with what there is of it. */
+static void
+close_head(const struct place *at)
+{
+	struct record_state *state = at->state;
+
+	state->record.head = state->copy;
+	state->record.head_cap = state->copy_len;
+	state->record.head_beyond = XDR_HOLE;
+	state->head_done = true;
+	if (state->copy_len < HEAD_PEEK ||
+	    at->stream->sink.head(at->stream->sink.context, &state->record) != HEAD_TAKEN)
+		state->headless = true;
+}
+
+static void
+abandon_record(const struct place *at)
+{
+	struct record_state *state = at->state;
+
+	if (state->phase == RECORD_AT_MARK || state->phase == RECORD_NO_PLACE)
+		return;
+	if (!state->head_done)
+		close_head(at);
+	if (!state->headless)
+		at->stream->sink.abandon(at->stream->sink.context, &state->record);
+}
+
+/* contradicted: bytes were there and were no record, so an earlier find may have been wrong. */
+static void
+lose_place(const struct place *at, bool contradicted)
+{
+	struct record_state *state = at->state;
+
+	abandon_record(at);
+	state->phase = RECORD_NO_PLACE;
+	state->mark_have = 0;
+	state->unproven = 0;
+	if (state->resync == NULL)
+		state->resync = resync_new();
+	if (contradicted && state->since_resync < TRUSTED)
+		resync_distrust(state->resync);
+	else if (state->since_resync >= TRUSTED)
+		resync_trust(state->resync);
+	state->since_resync = 0;
+}
+
+static void
+begin_record(const struct place *at)
+{
+	struct record_state *state = at->state;
+
+	state->record = (struct rpc_record){
+		.connection = &at->connection->info,
+		.direction = at->direction,
+		.first_ns = state->mark_ns,
+		.first_frame = state->mark_frame,
+		.flags = state->unproven > 0 ? RECORD_UNPROVEN : 0,
+	};
+	state->copy_len = 0;
+	state->head_done = state->headless = false;
+}
+
+static void
+end_record(const struct place *at, const struct slice *behind)
+{
+	struct record_state *state = at->state;
+
+	state->phase = RECORD_AT_MARK;
+	if (state->since_resync < TRUSTED)
+		state->since_resync++;
+	if (state->unproven > 0)
+		state->unproven--;
+	if (!state->head_done)
+		close_head(at);
+	if (state->headless)
+		return;
+	state->record.last_ns = behind->ready_ns;
+	if (behind->ready_deduced)
+		state->record.flags |= RECORD_TIME_DEDUCED;
+	state->record.end_offset = behind->offset;
+	at->stream->sink.end(at->stream->sink.context, &state->record);
+}
+
+/* A fragment is complete; behind is what of the slice lies behind it. */
+static void
+end_fragment(const struct place *at, const struct slice *behind)
+{
+	if (at->state->last_fragment)
+		end_record(at, behind);
+	else
+		at->state->phase = RECORD_AT_NEXT_MARK;
+}
+
+static bool
+read_mark(const struct place *at)
+{
+	struct record_state *state = at->state;
+	uint32_t mark = xdr_load32(state->mark);
+	uint32_t len = mark & ~LAST_FRAGMENT;
+
+	if (state->phase == RECORD_AT_MARK)
+		begin_record(at);
+	state->mark_have = 0;
+	state->last_fragment = (mark & LAST_FRAGMENT) != 0;
+	if (len > RECORD_MAX - state->record.total_len ||
+	    (state->last_fragment && state->record.total_len + len < HEAD_PEEK))
+		return false;
+	if (!state->last_fragment)
+		state->record.flags |= RECORD_FRAGMENTED;
+	state->record.total_len += len;
+	state->fragment_left = len;
+	return true;
+}
+
+/* Bytes of a record mark; gives how many were used, or PLACE_LOST, PLACE_HIDDEN. */
+static int64_t
+take_mark(const struct place *at, const struct slice *slice)
+{
+	struct record_state *state = at->state;
+	uint32_t want = MARK_LEN - state->mark_have;
+	uint32_t n = MIN(want, slice->wire_len);
+	struct slice behind;
+
+	if (slice->cap_len < n) {
+		note_missed(at, slice);
+		return PLACE_HIDDEN;
+	}
+	if (state->mark_have == 0) {
+		state->mark_ns = slice->seen_ns;
+		state->mark_frame = slice->frame;
+		state->alignment = (int8_t)(slice->offset & 3);
+	}
+	memcpy(state->mark + state->mark_have, slice->data, n);
+	state->mark_have += (uint8_t)n;
+	if (n < want)
+		return n;
+	if (!read_mark(at))
+		return PLACE_LOST;
+	state->phase = RECORD_IN_BODY;
+	behind = slice_from(slice, n);
+	if (state->fragment_left == 0)
+		end_fragment(at, &behind);
+	return n;
+}
+
+static void
+keep_head(struct record_state *state, const uint8_t *data, uint32_t len)
+{
+	if (state->copy == NULL)
+		state->copy = g_malloc(HEAD_MAX);
+	len = MIN(len, HEAD_MAX - state->copy_len);
+	if (len > 0)
+		memcpy(state->copy + state->copy_len, data, len);
+	state->copy_len += len;
+}
+
+/* The head grew by the captured part of n bytes of body; false: not a message. */
+static bool
+feed_head(const struct place *at, const struct slice *slice, uint32_t n)
+{
+	struct record_state *state = at->state;
+	struct rpc_record *record = &state->record;
+	uint32_t cap = MIN(n, slice->cap_len);
+	bool ends = state->last_fragment && n == state->fragment_left;
+	enum head_result result;
+
+	record->head_beyond = cap < n || ends ? XDR_HOLE : XDR_SHORT;
+	record->head = slice->data;
+	record->head_cap = cap;
+	if (state->copy_len > 0 || (cap < HEAD_LEAST && record->head_beyond == XDR_SHORT)) {
+		keep_head(state, slice->data, cap);
+		record->head = state->copy;
+		record->head_cap = state->copy_len;
+		if (state->copy_len == HEAD_MAX)
+			record->head_beyond = XDR_HOLE;
+	}
+	if (record->head_beyond == XDR_SHORT && record->head_cap < HEAD_LEAST)
+		return true;
+	if (record->head_cap < HEAD_PEEK) {
+		note_missed(at, slice);
+		state->headless = state->head_done = true;
+		return true;
+	}
+	result = at->stream->sink.head(at->stream->sink.context, record);
+	if (result == HEAD_NOT_RPC)
+		return false;
+	at->connection->rpc = true;
+	if (result == HEAD_TAKEN || record->head_beyond == XDR_HOLE)
+		state->head_done = true;
+	else if (state->copy_len == 0)
+		keep_head(state, slice->data, cap);
+	return true;
+}
+
+/* Bytes of a record's body; gives how many were used, or PLACE_LOST. */
+static int64_t
+take_body(const struct place *at, const struct slice *slice)
+{
+	struct record_state *state = at->state;
+	uint32_t n = MIN(state->fragment_left, slice->wire_len);
+	struct slice behind = slice_from(slice, n);
+
+	if (slice->lost)
+		state->record.flags |= RECORD_TIME_DEDUCED;
+	if (!state->head_done && !feed_head(at, slice, n)) {
+		state->headless = state->head_done = true;
+		return PLACE_LOST;
+	}
+	state->fragment_left -= n;
+	if (state->fragment_left == 0)
+		end_fragment(at, &behind);
+	return n;
+}
+
+/* Looks at a slice while the place is lost; what is held counts against the stream's cap. */
+static void
+search(const struct place *at, const struct slice *slice)
+{
+	struct record_state *state = at->state;
+	uint64_t before;
+
+	if (state->resync == NULL)
+		state->resync = resync_new();
+	before = resync_bytes(state->resync);
+	resync_add(state->resync, &at->stream->sink, at->connection, at->direction, slice);
+	at->stream->held_bytes += resync_bytes(state->resync) - before;
+}
+
+/* Follows the marks through a slice; where the place is lost, the rest goes to resync. */
+static void
+parse(const struct place *at, const struct slice *whole)
+{
+	struct record_state *state = at->state;
+	struct slice slice = *whole;
+
+	while (slice.wire_len > 0) {
+		int64_t used = state->phase == RECORD_IN_BODY ? take_body(at, &slice) : take_mark(at, &slice);
+
+		if (used < 0) {
+			lose_place(at, used == PLACE_LOST);
+			search(at, &slice);
+			return;
+		}
+		slice = slice_from(&slice, (uint32_t)used);
+	}
+}
+
+/* Where a boundary is found, what was held from there on is parsed after all. */
+static void
+resume(const struct place *at, enum resync_hope hope)
+{
+	struct record_state *state = at->state;
+	struct resync_place place;
+
+	if (at->stream->held_bytes > at->stream->limits.held_bytes)
+		hope = HOPE_NONE;
+	while (state->phase == RECORD_NO_PLACE && state->resync != NULL) {
+		uint64_t before = resync_bytes(state->resync);
+		bool found = resync_decide(state->resync, &at->stream->sink, at->connection, at->direction, hope, &place);
+		struct held *held = found ? resync_take(state->resync, place.offset) : NULL;
+
+		at->stream->held_bytes -= before - resync_bytes(state->resync);
+		if (!found)
+			return;
+		at->stream->counters.resyncs++;
+		at->stream->sink.missed(at->stream->sink.context, &at->connection->info, at->direction,
+		    held->slice.seen_ns);
+		state->phase = RECORD_AT_MARK;
+		state->unproven = (uint8_t)place.unproven;
+		while (held != NULL) {
+			struct held *next = held->next;
+			int64_t skip = MAX(place.offset - held->slice.offset, 0);
+			struct slice slice = slice_from(&held->slice, (uint32_t)skip);
+
+			if (state->phase == RECORD_NO_PLACE)
+				search(at, &slice);
+			else
+				parse(at, &slice);
+			g_free(held);
+			held = next;
+		}
+	}
+}
+
+void
+records_push(struct stream *stream, struct connection *connection, uint8_t direction, const struct slice *slice)
+{
+	struct place at = { stream, connection, &connection->half[direction].record, direction };
+
+	if (at.state->phase != RECORD_NO_PLACE)
+		parse(&at, slice);
+	else
+		search(&at, slice);
+	if (at.state->phase == RECORD_NO_PLACE)
+		resume(&at, HOPE_MORE);
+}
+
+void
+records_settle(struct stream *stream, struct connection *connection, uint8_t direction)
+{
+	struct place at = { stream, connection, &connection->half[direction].record, direction };
+
+	resume(&at, HOPE_PROOF);
+}
+
+void
+records_finish(struct stream *stream, struct connection *connection, uint8_t direction)
+{
+	struct place at = { stream, connection, &connection->half[direction].record, direction };
+
+	resume(&at, HOPE_NONE);
+	if (at.state->phase == RECORD_NO_PLACE)
+		stream->sink.missed(stream->sink.context, &connection->info, direction, stream->now_ns);
+	abandon_record(&at);
+	if (at.state->resync != NULL)
+		stream->held_bytes -= resync_bytes(at.state->resync);
+	resync_free(at.state->resync);
+	g_free(at.state->copy);
+	at.state->resync = NULL;
+	at.state->copy = NULL;
+	at.state->phase = RECORD_NO_PLACE;
+}

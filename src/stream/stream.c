@@ -1,0 +1,246 @@
+#include "stream/stream.h"
+
+#include <glib.h>
+#include <nfscorr/xdr.h>
+#include <stddef.h>
+
+#include "stream/flow_table.h"
+#include "stream/path.h"
+
+struct stream *
+stream_new(const struct stream_sink *sink, const struct stream_limits *limits, uint64_t *next_serial)
+{
+	struct stream *stream = g_new0(struct stream, 1);
+
+	stream->sink = *sink;
+	stream->limits = *limits;
+	stream->flows = flow_table_new(limits->connections);
+	stream->next_serial = next_serial;
+	stream->pending = FLOW_NONE;
+	stream->now_ns = INT64_MIN;
+	return stream;
+}
+
+void
+stream_free(struct stream *stream)
+{
+	if (stream == NULL)
+		return;
+	flow_table_free(stream->flows);
+	dist_clear(&stream->counters.round_trip[0]);
+	dist_clear(&stream->counters.round_trip[1]);
+	g_free(stream);
+}
+
+const struct stream_counters *
+stream_counters(const struct stream *stream)
+{
+	return &stream->counters;
+}
+
+void
+stream_count_loss(struct stream *stream, const struct half *half, const struct slice *slice)
+{
+	struct stream_counters *counters = &stream->counters;
+	uint32_t segment = MAX(half->max_segment, 1);
+
+	counters->lost_bytes += slice->wire_len;
+	counters->lost_segments += (slice->wire_len + segment - 1) / segment;
+	if (counters->first_loss_ns == 0 || slice->seen_ns < counters->first_loss_ns)
+		counters->first_loss_ns = slice->seen_ns;
+	counters->last_loss_ns = MAX(counters->last_loss_ns, slice->seen_ns);
+}
+
+void
+stream_count_over(struct stream *stream, const struct connection *connection)
+{
+	const struct half *half = connection->half;
+
+	stream->counters.rpc_connections++;
+	if (!half[0].captured || !half[1].captured)
+		stream->counters.one_direction++;
+	else if (!half[0].from_start || !half[1].from_start)
+		stream->counters.mid_stream++;
+}
+
+static bool
+is_nfs_port(const struct flow_key *key)
+{
+	return key->port[0] == NFS_PORT || key->port[1] == NFS_PORT;
+}
+
+static void
+open_connection(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	stream->counters.connections++;
+	tcp_open(stream, connection);
+	/* others are recognised by content: from their first bytes, or at a segment's start */
+	connection->phase = is_nfs_port(&segment->key) || segment->flags & TCP_SYN ?
+	    CONNECTION_TRACKED : CONNECTION_PROBED;
+}
+
+/* The connection of a segment; a full table gives up its least recently used one. */
+static struct connection *
+find_connection(struct stream *stream, const struct segment *segment, uint64_t hash)
+{
+	struct connection *evicted, *connection;
+	bool made;
+
+	connection = flow_table_get(stream->flows, &segment->key, hash, &made, &evicted);
+	if (connection == NULL) {
+		stream->counters.evicted_connections++;
+		tcp_close(stream, evicted, segment->packet->ts_ns, END_BY_EVICTION);
+		stream_forget(stream, evicted);
+		flow_table_remove(stream->flows, evicted);
+		connection = flow_table_get(stream->flows, &segment->key, hash, &made, &evicted);
+	}
+	if (made)
+		open_connection(stream, connection, segment);
+	return connection;
+}
+
+/* A connection that is not known to be RPC: does this segment begin with a message? */
+static bool
+probe(const struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	const uint8_t *bytes = segment->payload;
+	uint32_t record_len;
+
+	if (segment->payload_cap_len < 4 + 24)
+		return false;
+	record_len = xdr_load32(bytes) & 0x7fffffff;
+	if (bytes[0] >> 7 == 0 || record_len < 24 || record_len > RECORD_MAX)
+		return false;
+	return stream->sink.header(stream->sink.context, &connection->info, segment->direction, bytes + 4,
+	    MIN(segment->payload_cap_len - 4, record_len), record_len) == HEADER_YES;
+}
+
+static void
+put_pending(struct stream *stream, struct connection *connection)
+{
+	if (connection->pending)
+		return;
+	connection->pending = true;
+	connection->pending_next = stream->pending;
+	stream->pending = flow_table_index(stream->flows, connection);
+}
+
+void
+stream_forget(struct stream *stream, struct connection *connection)
+{
+	uint32_t *at = &stream->pending;
+
+	if (!connection->pending)
+		return;
+	while (flow_table_at(stream->flows, *at) != connection)
+		at = &flow_table_at(stream->flows, *at)->pending_next;
+	*at = connection->pending_next;
+	connection->pending = false;
+}
+
+static bool
+waits(const struct connection *connection)
+{
+	return connection->half[0].held != NULL || connection->half[1].held != NULL ||
+	    connection->half[0].ack_marks > 0 || connection->half[1].ack_marks > 0;
+}
+
+/* Data behind the end of an epoch, without a SYN: its SYN was not captured. */
+static bool
+begins_again(const struct connection *connection, const struct segment *segment)
+{
+	const struct half *half = &connection->half[segment->direction];
+
+	if (segment->flags & TCP_SYN)
+		return true;
+	return segment->payload_wire_len > 1 &&
+	    (!half->based || (int32_t)(segment->seq - (half->seq_base + (uint32_t)half->next)) >= 0);
+}
+
+static void
+track(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	tcp_segment(stream, connection, segment);
+	if (connection->phase != CONNECTION_TRACKED)
+		return;
+	if (waits(connection) && tcp_settle(stream, connection))
+		put_pending(stream, connection);
+	if (!connection->rpc && connection->unrecognised_bytes > PROBATION_BYTES &&
+	    !is_nfs_port(&connection->info.key)) {
+		tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
+		connection->phase = CONNECTION_PROBED;
+	}
+}
+
+void
+stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash)
+{
+	struct connection *connection = find_connection(stream, segment, flow_hash);
+
+	stream->counters.segments++;
+	stream->counters.payload_bytes += segment->payload_wire_len;
+	if (segment->window == 0 && !(segment->flags & (TCP_RST | TCP_SYN)))
+		stream->counters.zero_window++;
+	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
+	stream->now_frame = segment->packet->frame;
+	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||
+	    (connection->phase == CONNECTION_PROBED && segment->flags & TCP_SYN))
+		open_connection(stream, connection, segment);
+	if (connection->phase == CONNECTION_PROBED && probe(stream, connection, segment)) {
+		tcp_open(stream, connection);
+		connection->phase = CONNECTION_TRACKED;
+	}
+	if (connection->phase == CONNECTION_TRACKED)
+		track(stream, connection, segment);
+	else
+		stream->counters.discarded_bytes += segment->payload_wire_len;
+}
+
+void
+stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame)
+{
+	uint32_t *at = &stream->pending;
+
+	stream->now_ns = MAX(stream->now_ns, now_ns);
+	stream->now_frame = MAX(stream->now_frame, now_frame);
+	while (*at != FLOW_NONE) {
+		struct connection *connection = flow_table_at(stream->flows, *at);
+
+		if (connection->phase == CONNECTION_TRACKED && waits(connection) && tcp_settle(stream, connection)) {
+			at = &connection->pending_next;
+		} else {
+			connection->pending = false;
+			*at = connection->pending_next;
+		}
+	}
+}
+
+void
+stream_finish(struct stream *stream, int64_t now_ns)
+{
+	uint32_t capacity = flow_table_capacity(stream->flows);
+
+	stream->now_ns = MAX(stream->now_ns, now_ns);
+	for (uint32_t i = 0; i < capacity; i++) {
+		struct connection *connection = flow_table_at(stream->flows, i);
+
+		if (connection->phase != CONNECTION_FREE)
+			tcp_close(stream, connection, stream->now_ns, END_OF_CAPTURE);
+	}
+}
+
+void
+stream_counters_add(struct stream_counters *sum, const struct stream_counters *part)
+{
+	/* the counts are the struct's first members, all of one type */
+	uint64_t *into = &sum->connections;
+	const uint64_t *from = &part->connections;
+
+	for (size_t i = 0; i < offsetof(struct stream_counters, first_loss_ns) / sizeof *into; i++)
+		into[i] += from[i];
+	if (part->first_loss_ns != 0 && (sum->first_loss_ns == 0 || part->first_loss_ns < sum->first_loss_ns))
+		sum->first_loss_ns = part->first_loss_ns;
+	sum->last_loss_ns = MAX(sum->last_loss_ns, part->last_loss_ns);
+	dist_merge(&sum->round_trip[0], &part->round_trip[0]);
+	dist_merge(&sum->round_trip[1], &part->round_trip[1]);
+}

@@ -1,0 +1,137 @@
+/*
+ * Segments to RPC records: the flow table, TCP order, overlap and loss, facts
+ * about the path, record marking (RFC 5531 section 11) and its resynchronisation.
+ *
+ * One stream object is one shard: it sees all segments of its flows, in the
+ * order of the capture. It owns its share of every cap.
+ */
+#ifndef STREAM_STREAM_H
+#define STREAM_STREAM_H
+
+#include "base/histogram.h"
+#include "capture/segment.h"
+
+struct stream;
+
+/* What a later layer needs to know of one connection's epoch. */
+struct connection_info {
+	struct flow_key key;
+	uint64_t serial;	/* unique in the capture, from 1, in order of first segment */
+	bool reset;		/* ended by RST */
+	bool finished;		/* ended by FIN of both directions */
+	bool captured[2];	/* packets of a direction were seen */
+	void *rpc;		/* the sink's own state; NULL at first */
+};
+
+/* Why a record's times or bytes are not what the wire carried. */
+enum record_flag {
+	RECORD_TIME_DEDUCED = 1 << 0,	/* a time stems from bytes that were acknowledged and never captured */
+	RECORD_UNPROVEN = 1 << 1,	/* found by resynchronisation; nothing after it could confirm it */
+	RECORD_FRAGMENTED = 1 << 2,	/* more than one RPC fragment: total_len grows until the end */
+};
+
+struct rpc_record {
+	struct connection_info *connection;
+	uint8_t direction;		/* as segment.direction */
+	uint8_t flags;			/* enum record_flag */
+	int64_t first_ns;		/* packet that first carried the record mark */
+	int64_t last_ns;		/* deliverable: every byte of it and before it was seen; valid at the end */
+	uint64_t first_frame;
+	int64_t end_offset;		/* stream offset behind the record; valid at the end */
+	uint32_t total_len;		/* bytes without record marks; all of it known at the end */
+	const uint8_t *head;		/* borrowed for the call */
+	uint32_t head_cap;
+	uint8_t head_beyond;		/* XDR_SHORT or XDR_HOLE */
+	uint32_t token;			/* the sink's, kept from head to end; 0 at first */
+};
+
+enum header_verdict { HEADER_NO, HEADER_MAYBE, HEADER_YES };
+
+enum stream_end {
+	END_OF_CONNECTION,	/* FIN, RST, a new SYN, or a connection that took its place */
+	END_OF_CAPTURE,
+	END_BY_EVICTION,	/* the flow table was full */
+};
+
+enum head_result {
+	HEAD_TAKEN,	/* all that is wanted was there */
+	HEAD_MORE,	/* ran into XDR_SHORT */
+	HEAD_NOT_RPC,	/* not a message: the place in the stream is wrong */
+};
+
+struct stream_sink {
+	void *context;
+	/*
+	 * Could these bytes be the start of a message on this connection? Asked of
+	 * candidates while looking for a record boundary.
+	 * At least 8 bytes (XID and message type) are given; record_len is what the
+	 * mark says. HEADER_YES is a check strong enough to stand alone.
+	 */
+	enum header_verdict (*header)(void *context, const struct connection_info *connection,
+	    uint8_t direction, const uint8_t *bytes, uint32_t cap, uint32_t record_len);
+	/*
+	 * The head of a record, again with more of it after HEAD_MORE. Without an
+	 * answer other than HEAD_MORE a last time with head_beyond XDR_HOLE.
+	 */
+	enum head_result (*head)(void *context, struct rpc_record *record);
+	/* The record is complete at record->last_ns. */
+	void (*end)(void *context, struct rpc_record *record);
+	/* The record will never be complete: the stream ended or lost its place inside it. */
+	void (*abandon)(void *context, struct rpc_record *record);
+	/* Up to this time records of this direction may have been missed: their headers were cut off or lost. */
+	void (*missed)(void *context, struct connection_info *connection, uint8_t direction, int64_t ts_ns);
+	/* The connection's epoch is over; `rpc` is to be released. */
+	void (*over)(void *context, struct connection_info *connection, int64_t ts_ns, enum stream_end why);
+};
+
+/* Every captured byte of payload is in exactly one of: delivered, duplicate, discarded. */
+struct stream_counters {
+	uint64_t connections;
+	uint64_t rpc_connections;	/* those on which a record was found */
+	uint64_t mid_stream;		/* of them, whose start was not captured */
+	uint64_t one_direction;		/* of them, of which only one direction was captured */
+	uint64_t evicted_connections;	/* least recently used, when the table was full */
+	uint64_t segments;		/* on all connections */
+	uint64_t retransmitted;		/* carried bytes that were there before, or filled a hole later than 3 ms */
+	uint64_t out_of_order;		/* filled a hole within 3 ms of its opening */
+	uint64_t zero_window;		/* announced a window of zero, RST aside */
+	uint64_t payload_bytes;		/* as the wire carried them */
+	uint64_t delivered_bytes;	/* in order, once, on RPC connections, hole_bytes included */
+	uint64_t duplicate_bytes;	/* seen before, or below the start of the stream */
+	uint64_t discarded_bytes;	/* of connections that are not RPC, or behind a hole when the stream ended */
+	uint64_t hole_bytes;		/* of delivered_bytes, those that the snap length cut away */
+	uint64_t lost_bytes;		/* acknowledged, never captured, on RPC connections */
+	uint64_t lost_segments;		/* the same in segments of the connection's largest size, each hole rounded up */
+	uint64_t hidden_records;	/* record marks that the snap length is known to have cut away */
+	uint64_t resyncs;		/* record boundaries found again */
+	uint64_t forced;		/* holes given up because a cap was reached */
+	int64_t first_loss_ns, last_loss_ns;	/* 0: none */
+	struct dist round_trip[2];	/* data or SYN to its ACK, RPC connections: [0] to the server, [1] to the client */
+};
+
+struct stream_limits {
+	uint32_t connections;		/* in this shard */
+	uint64_t held_bytes;		/* copied while a hole is open, in this shard */
+};
+
+/* next_serial is shared by the shards of one capture, so that serials are in order of the capture. */
+struct stream *stream_new(const struct stream_sink *sink, const struct stream_limits *limits,
+    uint64_t *next_serial);
+void stream_free(struct stream *stream);
+/* One segment, borrowed for the call. */
+void stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash);
+/* Capture time moves on (largest stamp, last frame): holes that waited long enough are decided. */
+void stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame);
+/* The capture ends: what is held is decided, every connection is over. */
+void stream_finish(struct stream *stream, int64_t now_ns);
+const struct stream_counters *stream_counters(const struct stream *stream);
+/* Adds the counters of one shard to a sum that begins as zeros. */
+void stream_counters_add(struct stream_counters *sum, const struct stream_counters *part);
+/* Which end of a connection sends the calls; the sink says so once it knows (for round_trip). */
+void connection_set_caller(struct connection_info *connection, uint8_t direction);
+/* Smallest round trip from the capture point to the end that answers the calls; -1 while not known. */
+int64_t connection_path_ns(const struct connection_info *connection);
+/* Highest stream offset of a direction that the other end has acknowledged; INT64_MIN if none. */
+int64_t connection_acked(const struct connection_info *connection, uint8_t direction);
+
+#endif

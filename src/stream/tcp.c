@@ -1,0 +1,541 @@
+/*
+ * TCP order, overlap and loss (RFC 9293 section 3.10.7.4), as a capture point
+ * sees them. Three things differ from a host's TCP: packets may be missing
+ * that the receiver had (lost in the capture), the file may hold them slightly
+ * out of order, and parts may have been cut off.
+ */
+#include <glib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "stream/connection.h"
+#include "stream/flow_table.h"
+#include "stream/path.h"
+
+enum {
+	/* A place this far from what is expected is another incarnation of the connection. */
+	PLAUSIBLE_AHEAD = 1 << 30,
+	PLAUSIBLE_BEHIND = 1 << 26,
+	IMPLAUSIBLE_RUN = 4,
+	/* A hole filled later than this was filled by a retransmission. */
+	REORDERED_NS = 3 * NS_PER_MS,
+	/* Bytes held for one direction before a hole is given up. */
+	HELD_PER_HALF = 16 * 1024 * 1024,
+};
+
+static void
+base_half(struct half *half, uint32_t seq_base, bool from_start)
+{
+	half->based = true;
+	half->from_start = from_start;
+	half->seq_base = seq_base;
+	half->next = 0;
+	half->beyond_offset = -1;
+	half->record.phase = from_start ? RECORD_AT_MARK : RECORD_NO_PLACE;
+	half->record.alignment = from_start ? 0 : -1;
+}
+
+static int64_t
+half_offset(const struct half *half, uint32_t seq)
+{
+	return seq_unwrap(half->next, half->seq_base + (uint32_t)half->next, seq);
+}
+
+void
+tcp_open(struct stream *stream, struct connection *connection)
+{
+	memset(&connection->half, 0, sizeof connection->half);
+	connection->info.serial = (*stream->next_serial)++;
+	connection->info.rpc = NULL;
+	connection->info.reset = connection->info.finished = false;
+	connection->info.captured[0] = connection->info.captured[1] = false;
+	connection->rpc = false;
+	connection->caller = -1;
+	connection->unrecognised_bytes = 0;
+	for (int d = 0; d < 2; d++)
+		connection->half[d].round_trip_ns = -1;
+}
+
+static void
+deliver(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice)
+{
+	struct half *half = &connection->half[direction];
+
+	if (slice->seen_ns >= half->ready_ns || half->ready_ns == 0) {
+		half->ready_ns = slice->seen_ns;
+		half->ready_deduced = slice->lost;
+	}
+	slice->ready_ns = half->ready_ns;
+	slice->ready_deduced = half->ready_deduced;
+	half->next = slice->offset + slice->wire_len;
+	if (slice->lost) {
+		if (connection->rpc)
+			stream_count_loss(stream, half, slice);
+	} else if (!connection->rpc) {
+		connection->unrecognised_bytes += slice->wire_len;
+	}
+	records_push(stream, connection, direction, slice);
+	if (!slice->lost) {
+		if (connection->rpc) {
+			stream->counters.delivered_bytes += slice->wire_len;
+			stream->counters.hole_bytes += slice->wire_len - slice->cap_len;
+		} else {
+			stream->counters.discarded_bytes += slice->wire_len;
+		}
+	}
+}
+
+static void
+drop_first_held(struct stream *stream, struct half *half)
+{
+	struct held *held = half->held;
+
+	half->held = held->next;
+	if (half->held == NULL)
+		half->held_last = NULL;
+	half->held_bytes -= held->slice.cap_len;
+	stream->held_bytes -= held->slice.cap_len;
+	g_free(held);
+}
+
+static void
+deliver_held(struct stream *stream, struct connection *connection, uint8_t direction)
+{
+	struct half *half = &connection->half[direction];
+
+	while (half->held != NULL && half->held->slice.offset == half->next) {
+		deliver(stream, connection, direction, &half->held->slice);
+		drop_first_held(stream, half);
+	}
+	if (half->held == NULL && half->beyond_offset < half->next)
+		half->beyond_offset = -1;
+	half->beyond_ns = 0;
+}
+
+/* When the first packet behind the hole was captured: held pieces, and empty segments. */
+static int64_t
+seen_behind(const struct half *half, int64_t hole_end)
+{
+	int64_t seen_ns = INT64_MAX;
+
+	for (const struct held *held = half->held; held != NULL; held = held->next)
+		if (held->slice.seen_ns < seen_ns)
+			seen_ns = held->slice.seen_ns;
+	if (half->beyond_offset >= hole_end && half->beyond_ns < seen_ns)
+		seen_ns = half->beyond_ns;
+	return seen_ns;
+}
+
+/* Takes [next, end) as seen although it was not captured. */
+static void
+give_up(struct stream *stream, struct connection *connection, uint8_t direction, int64_t end)
+{
+	struct half *half = &connection->half[direction];
+	struct slice slice = { .offset = half->next, .lost = true };
+	int64_t seen_ns = seen_behind(half, end);
+
+	for (unsigned i = 0; i < half->ack_marks; i++) {
+		if (half->ack_mark[i].offset >= end) {
+			seen_ns = min_ns(seen_ns, half->ack_mark[i].ts_ns);
+			break;
+		}
+	}
+	slice.seen_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
+	slice.frame = stream->now_frame;
+	while (half->next < end) {
+		slice.offset = half->next;
+		slice.wire_len = (uint32_t)MIN(end - half->next, PLAUSIBLE_AHEAD);
+		deliver(stream, connection, direction, &slice);
+	}
+	deliver_held(stream, connection, direction);
+}
+
+static bool
+waited(const struct stream *stream, int64_t since_ns, uint64_t since_frame, int64_t wait_ns)
+{
+	return stream->now_ns - since_ns >= wait_ns && stream->now_frame - since_frame >= REORDER_PACKETS;
+}
+
+/* Acknowledgements of bytes that have been delivered since are of no more use. */
+static void
+forget_marks(struct half *half)
+{
+	unsigned passed = 0;
+
+	while (passed < half->ack_marks && half->ack_mark[passed].offset <= half->next)
+		passed++;
+	if (passed == 0)
+		return;
+	half->ack_marks -= (uint8_t)passed;
+	memmove(half->ack_mark, half->ack_mark + passed, half->ack_marks * sizeof half->ack_mark[0]);
+}
+
+/* A direction that began mid-stream starts with the lowest place among its first packets. */
+static void
+start(struct stream *stream, struct connection *connection, uint8_t direction)
+{
+	struct half *half = &connection->half[direction];
+
+	half->starting = false;
+	half->next = half->held->slice.offset;
+	deliver_held(stream, connection, direction);
+}
+
+/* True while the half waits for something. */
+static bool
+settle_half(struct stream *stream, struct connection *connection, uint8_t direction)
+{
+	struct half *half = &connection->half[direction];
+
+	if (half->starting) {
+		if (half->held != NULL && waited(stream, half->beyond_ns, half->beyond_frame, REORDER_NS))
+			start(stream, connection, direction);
+		else if (half->held == NULL && !half->captured && half->ack_marks > 0)
+			half->starting = false;
+		else
+			return half->held != NULL;
+	}
+	for (;;) {
+		int64_t end = half->held != NULL ? half->held->slice.offset : INT64_MAX;
+
+		forget_marks(half);
+		if (half->ack_marks > 0) {
+			if (!waited(stream, half->ack_mark[0].ts_ns, half->ack_mark[0].frame, REORDER_NS))
+				return true;
+			give_up(stream, connection, direction, MIN(end, half->acked));
+			continue;
+		}
+		if (half->held == NULL)
+			return false;
+		if (!connection->half[!direction].captured &&
+		    waited(stream, half->held->slice.seen_ns, half->held->slice.frame, SILENT_HOLE_NS)) {
+			give_up(stream, connection, direction, end);
+			continue;
+		}
+		if (half->held_bytes > HELD_PER_HALF || stream->held_bytes > stream->limits.held_bytes) {
+			stream->counters.forced++;
+			give_up(stream, connection, direction, end);
+			continue;
+		}
+		return true;
+	}
+}
+
+bool
+tcp_settle(struct stream *stream, struct connection *connection)
+{
+	bool waits = settle_half(stream, connection, 0);
+
+	return settle_half(stream, connection, 1) || waits;
+}
+
+static void
+finish_half(struct stream *stream, struct connection *connection, uint8_t direction)
+{
+	struct half *half = &connection->half[direction];
+
+	if (half->starting && half->held != NULL)
+		start(stream, connection, direction);
+	for (;;) {
+		int64_t end = half->held != NULL ? half->held->slice.offset : INT64_MAX;
+
+		if (half->acked_known && half->acked > half->next)
+			give_up(stream, connection, direction, MIN(end, half->acked));
+		else if (half->held != NULL && !connection->half[!direction].captured)
+			give_up(stream, connection, direction, end);
+		else
+			break;
+	}
+	while (half->held != NULL) {
+		stream->counters.discarded_bytes += half->held->slice.wire_len;
+		drop_first_held(stream, half);
+	}
+}
+
+void
+tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, enum stream_end why)
+{
+	if (connection->phase == CONNECTION_TRACKED) {
+		finish_half(stream, connection, 0);
+		finish_half(stream, connection, 1);
+		/* a call stands on its own, a reply needs its call */
+		records_settle(stream, connection, 0);
+		records_settle(stream, connection, 1);
+		records_finish(stream, connection, 0);
+		records_finish(stream, connection, 1);
+		if (connection->rpc)
+			stream_count_over(stream, connection);
+		stream->sink.over(stream->sink.context, &connection->info, ts_ns, why);
+	}
+	connection->info.rpc = NULL;
+	connection->phase = CONNECTION_CLOSED;
+}
+
+/* Adds the parts of a slice that are not held yet, in order; what is there stays. True if all was. */
+static bool
+hold(struct stream *stream, struct half *half, struct slice slice)
+{
+	struct held **at = &half->held;
+	bool known = true;
+
+	if (half->held_last != NULL && half->held_last->slice.offset + half->held_last->slice.wire_len <= slice.offset)
+		at = &half->held_last->next;
+	while (slice.wire_len > 0) {
+		struct slice piece = slice;
+		struct held *held = *at;
+
+		if (held != NULL && held->slice.offset + held->slice.wire_len <= slice.offset) {
+			at = &held->next;
+			continue;
+		}
+		if (held != NULL && held->slice.offset <= slice.offset) {
+			uint32_t skip = (uint32_t)(held->slice.offset + held->slice.wire_len - slice.offset);
+
+			skip = MIN(skip, slice.wire_len);
+			stream->counters.duplicate_bytes += skip;
+			slice = slice_from(&slice, skip);
+			at = &held->next;
+			continue;
+		}
+		if (held != NULL && held->slice.offset < slice.offset + slice.wire_len) {
+			piece.wire_len = (uint32_t)(held->slice.offset - slice.offset);
+			piece.cap_len = MIN(piece.cap_len, piece.wire_len);
+		}
+		*at = held_copy(&piece);
+		(*at)->next = held;
+		if (held == NULL)
+			half->held_last = *at;
+		half->held_bytes += piece.cap_len;
+		stream->held_bytes += piece.cap_len;
+		slice = slice_from(&slice, piece.wire_len);
+		at = &(*at)->next;
+		known = false;
+	}
+	return known;
+}
+
+/* A segment that reaches back below next, or fills the hole there. */
+static void
+fill(struct stream *stream, struct connection *connection, uint8_t direction, struct slice slice)
+{
+	struct half *half = &connection->half[direction];
+	int64_t opened_ns = seen_behind(half, slice.offset);
+
+	if (slice.offset < half->next) {
+		uint32_t skip = (uint32_t)(half->next - slice.offset);
+
+		stream->counters.duplicate_bytes += skip;
+		stream->counters.retransmitted++;
+		slice = slice_from(&slice, skip);
+	} else if (opened_ns != INT64_MAX && slice.seen_ns > opened_ns) {
+		if (slice.seen_ns - opened_ns > REORDERED_NS)
+			stream->counters.retransmitted++;
+		else
+			stream->counters.out_of_order++;
+	}
+	if (half->held != NULL && half->held->slice.offset < slice.offset + slice.wire_len) {
+		/* it overlaps what is held: that part is older and stays */
+		uint32_t free_len = (uint32_t)(half->held->slice.offset - slice.offset);
+		struct slice rest = slice_from(&slice, free_len);
+
+		slice.wire_len = free_len;
+		slice.cap_len = MIN(slice.cap_len, free_len);
+		hold(stream, half, rest);
+	}
+	deliver(stream, connection, direction, &slice);
+	deliver_held(stream, connection, direction);
+}
+
+static void
+accept_payload(struct stream *stream, struct connection *connection, const struct segment *segment, int64_t offset)
+{
+	uint8_t direction = segment->direction;
+	struct half *half = &connection->half[direction];
+	struct slice slice = {
+		.offset = offset,
+		.seen_ns = segment->packet->ts_ns,
+		.frame = segment->packet->frame,
+		.data = segment->payload,
+		.cap_len = segment->payload_cap_len,
+		.wire_len = segment->payload_wire_len,
+	};
+
+	if (slice.wire_len > half->max_segment)
+		half->max_segment = slice.wire_len;
+	if (half->starting) {
+		if (half->held == NULL) {
+			half->beyond_ns = slice.seen_ns;
+			half->beyond_frame = slice.frame;
+		}
+		hold(stream, half, slice);
+	} else if (offset == half->next && half->held == NULL) {
+		path_sent(half, offset + slice.wire_len, slice.seen_ns);
+		deliver(stream, connection, direction, &slice);
+	} else if (offset + slice.wire_len <= half->next) {
+		stream->counters.duplicate_bytes += slice.wire_len;
+		/* a keep-alive repeats one byte below what is expected (RFC 9293 section 3.8.4) */
+		if (slice.wire_len > 1 || offset + 1 != half->next) {
+			stream->counters.retransmitted++;
+			half->sampling = false;
+		}
+	} else if (offset <= half->next) {
+		half->sampling = false;
+		fill(stream, connection, direction, slice);
+	} else if (hold(stream, half, slice)) {
+		stream->counters.retransmitted++;
+	}
+}
+
+/* The last mark stretches when there is no room: its bytes then count as seen later, never earlier. */
+static void
+mark_ack(struct half *half, int64_t offset, const struct packet *packet)
+{
+	forget_marks(half);
+	if (half->ack_marks == ACK_MARKS)
+		half->ack_marks--;
+	half->ack_mark[half->ack_marks++] = (struct ack_mark){
+		.offset = offset, .ts_ns = packet->ts_ns, .frame = packet->frame,
+	};
+}
+
+/* An acknowledgement of what the other direction sent. */
+static void
+acknowledge(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	uint8_t direction = !segment->direction;
+	struct half *half = &connection->half[direction];
+	int64_t offset;
+
+	if (!half->based) {
+		/* nothing of it was captured yet: what comes next starts here */
+		base_half(half, segment->ack, false);
+		half->starting = true;
+		return;
+	}
+	offset = half_offset(half, segment->ack);
+	if (offset - half->next > PLAUSIBLE_AHEAD || (half->acked_known && offset <= half->acked))
+		return;
+	/* a FIN takes one number behind the data */
+	if (half->fin)
+		offset = MIN(offset, half->fin_offset);
+	half->acked = offset;
+	half->acked_known = true;
+	if (offset > half->next)
+		mark_ack(half, offset, segment->packet);
+	path_acked(stream, connection, direction, offset, segment->packet->ts_ns);
+}
+
+/* A connection whose segments stopped making sense is another one with the same addresses. */
+static bool
+is_plausible(struct half *half, int64_t offset)
+{
+	if (offset - half->next <= PLAUSIBLE_AHEAD && half->next - offset <= PLAUSIBLE_BEHIND) {
+		half->implausible = 0;
+		return true;
+	}
+	half->implausible++;
+	return false;
+}
+
+static void
+reopen(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
+	stream->counters.connections++;
+	tcp_open(stream, connection);
+	connection->phase = CONNECTION_TRACKED;
+}
+
+static void
+synchronise(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	struct half *half = &connection->half[segment->direction];
+
+	if (half->based && half->from_start && half->seq_base == segment->seq + 1)
+		return;
+	if (half->based && (half->from_start || half->captured))
+		reopen(stream, connection, segment);
+	base_half(half, segment->seq + 1, true);
+	half->starting = false;
+	path_sent(half, 0, segment->packet->ts_ns);
+}
+
+static void
+note_end(struct stream *stream, struct connection *connection, const struct segment *segment, int64_t offset)
+{
+	struct half *half = &connection->half[segment->direction];
+
+	if (segment->flags & TCP_RST) {
+		connection->info.reset = true;
+		tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
+		return;
+	}
+	if (segment->flags & TCP_FIN) {
+		half->fin = true;
+		half->fin_offset = offset + segment->payload_wire_len;
+		if (half->acked_known)
+			half->acked = MIN(half->acked, half->fin_offset);
+		for (unsigned i = 0; i < half->ack_marks; i++)
+			half->ack_mark[i].offset = MIN(half->ack_mark[i].offset, half->fin_offset);
+	}
+	for (int d = 0; d < 2; d++) {
+		const struct half *end = &connection->half[d];
+
+		if (!end->fin || end->next < end->fin_offset)
+			return;
+	}
+	connection->info.finished = true;
+	tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
+}
+
+/* An empty segment tells how far its sender had come. */
+static void
+note_place(struct half *half, int64_t offset, const struct packet *packet)
+{
+	if (offset > half->next && half->held == NULL && !half->starting && half->beyond_offset < half->next) {
+		half->beyond_offset = offset;
+		half->beyond_ns = packet->ts_ns;
+	}
+}
+
+static void
+start_mid_stream(struct half *half, const struct segment *segment)
+{
+	if (!half->based) {
+		base_half(half, segment->seq, false);
+		half->starting = true;
+	}
+}
+
+void
+tcp_segment(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	struct half *half = &connection->half[segment->direction];
+	int64_t offset;
+
+	if (segment->flags & TCP_SYN)
+		synchronise(stream, connection, segment);
+	else
+		start_mid_stream(half, segment);
+	half->captured = connection->info.captured[segment->direction] = true;
+	/* a SYN takes one number in front of its data (RFC 9293 section 3.4) */
+	offset = half_offset(half, segment->seq + ((segment->flags & TCP_SYN) != 0));
+	if (!is_plausible(half, offset)) {
+		if (half->implausible < IMPLAUSIBLE_RUN) {
+			stream->counters.discarded_bytes += segment->payload_wire_len;
+			return;
+		}
+		reopen(stream, connection, segment);
+		start_mid_stream(half, segment);
+		half->captured = connection->info.captured[segment->direction] = true;
+		offset = half_offset(half, segment->seq);
+	}
+	if (segment->payload_wire_len > 0)
+		accept_payload(stream, connection, segment, offset);
+	else
+		note_place(half, offset, segment->packet);
+	if (segment->flags & TCP_ACK && connection->phase == CONNECTION_TRACKED)
+		acknowledge(stream, connection, segment);
+	if ((segment->flags & (TCP_RST | TCP_FIN) || half->fin) && connection->phase == CONNECTION_TRACKED)
+		note_end(stream, connection, segment, offset);
+}

@@ -1,0 +1,229 @@
+/* The key, the fields and the options of a segment. */
+#include <criterion/criterion.h>
+#include <glib.h>
+#include <pcap/dlt.h>
+#include <string.h>
+
+#include "capture/build.h"
+
+static struct segment
+parsed(const struct build *build)
+{
+	struct segment segment;
+
+	/* Whatever was in it before. */
+	memset(&segment, 0xa5, sizeof(segment));
+	cr_assert_eq(build_parse(build, build->len, &segment), SEGMENT_TCP);
+	return segment;
+}
+
+Test(segment, fields)
+{
+	struct build build;
+	struct segment segment;
+	struct packet packet;
+
+	build_plain(&build, 4, 10);
+	packet = build_packet(&build, build.len, 77);
+	cr_assert_eq(segment_parse(&packet, &segment), SEGMENT_TCP);
+	cr_assert_eq(segment.packet, &packet);
+	cr_assert_eq(segment.seq, 0x11223344);
+	cr_assert_eq(segment.ack, 0x55667788);
+	cr_assert_eq(segment.window, 0x2000);
+	cr_assert_eq(segment.flags, TCP_ACK);
+	cr_assert_eq(segment.mss, 0);
+	cr_assert_not(segment.has_window_scale);
+	cr_assert_eq(segment.ip_id, 0x1234);
+	cr_assert_eq(segment.header, build.data + 34);
+	cr_assert_eq(segment.header_len, 20);
+	cr_assert_eq(segment.payload, build.data + 54);
+	cr_assert_eq(segment.payload_cap_len, 10);
+	cr_assert_eq(segment.payload_wire_len, 10);
+}
+
+Test(segment, ipv4_addresses_are_mapped)
+{
+	static const uint8_t low[16] = { [10] = 0xff, 0xff, 192, 0, 2, 1 };
+	static const uint8_t high[16] = { [10] = 0xff, 0xff, 192, 0, 2, 2 };
+	struct build build;
+	struct segment segment;
+
+	build_plain(&build, 4, 10);
+	segment = parsed(&build);
+	cr_assert_arr_eq(segment.key.address[0], low, 16);
+	cr_assert_arr_eq(segment.key.address[1], high, 16);
+	cr_assert_eq(segment.key.port[0], 700);
+	cr_assert_eq(segment.key.port[1], 2049);
+	cr_assert_eq(segment.direction, 0);
+}
+
+Test(segment, ipv6_addresses_are_kept)
+{
+	static const uint8_t low[16] = { 0x20, 1, 0x0d, 0xb8, [15] = 1 };
+	static const uint8_t high[16] = { 0x20, 1, 0x0d, 0xb8, [15] = 2 };
+	struct build build;
+	struct segment segment;
+
+	build_plain(&build, 6, 10);
+	segment = parsed(&build);
+	cr_assert_arr_eq(segment.key.address[0], low, 16);
+	cr_assert_arr_eq(segment.key.address[1], high, 16);
+	cr_assert_eq(segment.ip_id, 0);
+}
+
+/* Exchanges both endpoints of a plain packet. */
+static void
+turn(struct build *build, unsigned version)
+{
+	uint8_t *address = build->data + (version == 4 ? 14 + 12 : 14 + 8);
+	unsigned len = version == 4 ? 4 : 16;
+	uint8_t saved[16];
+
+	memcpy(saved, address, len);
+	memcpy(address, address + len, len);
+	memcpy(address + len, saved, len);
+	memcpy(saved, address + 2 * len, 2);
+	memcpy(address + 2 * len, address + 2 * len + 2, 2);
+	memcpy(address + 2 * len + 2, saved, 2);
+}
+
+Test(segment, both_directions_share_the_key)
+{
+	for (unsigned version = 4; version <= 6; version += 2) {
+		struct build build;
+		struct segment there, back;
+
+		build_plain(&build, version, 10);
+		there = parsed(&build);
+		turn(&build, version);
+		back = parsed(&build);
+		cr_assert_arr_eq(&there.key, &back.key, sizeof(there.key));
+		cr_assert_eq(there.direction, 0);
+		cr_assert_eq(back.direction, 1);
+	}
+}
+
+/* Ports order what equal addresses do not; addresses compare as bytes. */
+Test(segment, the_smaller_endpoint_comes_first)
+{
+	struct build build;
+	struct segment segment;
+
+	build_plain(&build, 4, 10);
+	build.data[14 + 19] = 1;	/* both on one host */
+	cr_assert_eq(parsed(&build).direction, 0);
+	build.data[34] = 0xff;		/* from port 65468 */
+	segment = parsed(&build);
+	cr_assert_eq(segment.direction, 1);
+	cr_assert_eq(segment.key.port[0], 2049);
+	cr_assert_eq(segment.key.port[1], 0xffbc);
+	build_plain(&build, 4, 10);
+	build.data[14 + 12] = 9, build.data[14 + 16] = 200;
+	cr_assert_eq(parsed(&build).direction, 0);
+	build.data[14 + 12] = 201;
+	cr_assert_eq(parsed(&build).direction, 1);
+}
+
+static struct segment
+with_options(unsigned flags, const char *hex)
+{
+	struct build build = { .link_type = DLT_RAW };
+	struct build options = { 0 };
+	struct segment segment;
+
+	build_hex(&options, hex);
+	build_ipv4(&build, 6, 40 + options.len);
+	build_tcp(&build, flags, options.len);
+	build_bytes(&build, options.data, options.len);
+	for (uint32_t cap_len = 0; cap_len < build.len; cap_len++)
+		cr_assert_eq(build_parse(&build, cap_len, &segment), SEGMENT_CUT);
+	segment = parsed(&build);
+	cr_assert_eq(segment.header_len, 20 + options.len);
+	cr_assert_eq(segment.payload_wire_len, 0);
+	return segment;
+}
+
+Test(options, of_a_syn)
+{
+	/* As Linux sends them. */
+	struct segment segment = with_options(TCP_SYN, "020405b4 0402 080a 0102030405060708 01 030307");
+
+	cr_assert_eq(segment.mss, 1460);
+	cr_assert(segment.has_window_scale);
+	cr_assert_eq(segment.window_scale, 7);
+	segment = with_options(TCP_SYN | TCP_ACK, "02042301 01 030300");
+	cr_assert_eq(segment.mss, 8961);
+	cr_assert(segment.has_window_scale);
+	cr_assert_eq(segment.window_scale, 0);
+	segment = with_options(TCP_SYN, "");
+	cr_assert_eq(segment.mss, 0);
+	cr_assert_not(segment.has_window_scale);
+}
+
+Test(options, of_other_segments_are_not_read)
+{
+	struct segment segment = with_options(TCP_ACK, "020405b4 01 030307");
+
+	cr_assert_eq(segment.mss, 0);
+	cr_assert_not(segment.has_window_scale);
+}
+
+Test(options, a_larger_scale_means_14)
+{
+	cr_assert_eq(with_options(TCP_SYN, "01 0303ff").window_scale, 14);
+	cr_assert_eq(with_options(TCP_SYN, "01 03030e").window_scale, 14);
+	cr_assert_eq(with_options(TCP_SYN, "01 03030d").window_scale, 13);
+}
+
+Test(options, end_of_list_ends_them)
+{
+	cr_assert_eq(with_options(TCP_SYN, "00 020405b4 000000").mss, 0);
+}
+
+Test(options, lengths_that_lie_end_them)
+{
+	cr_assert_eq(with_options(TCP_SYN, "0800 0000 020405b4").mss, 0);	/* no length */
+	cr_assert_eq(with_options(TCP_SYN, "0801 0101 020405b4").mss, 0);
+	cr_assert_eq(with_options(TCP_SYN, "08ff 0101 020405b4").mss, 0);	/* beyond the header */
+	cr_assert_eq(with_options(TCP_SYN, "020405b4 010101 02").mss, 1460);	/* no room for one */
+	cr_assert_eq(with_options(TCP_SYN, "020405b4 0101 0204").mss, 1460);
+	cr_assert_eq(with_options(TCP_SYN, "0206 05b4 0000 0101").mss, 0);	/* not its length */
+	cr_assert_not(with_options(TCP_SYN, "03040700").has_window_scale);
+}
+
+Test(segment, data_offsets_that_lie_are_bad)
+{
+	for (unsigned offset = 0; offset < 16; offset++) {
+		struct build build;
+		struct segment segment;
+		enum segment_result expected = SEGMENT_TCP;
+
+		build_plain(&build, 4, 12);
+		build.data[34 + 12] = (uint8_t)(offset << 4);
+		if (offset < 5 || offset > 8)
+			expected = SEGMENT_BAD;
+		cr_assert_eq(build_parse(&build, build.len, &segment), expected, "%u", offset);
+		if (expected == SEGMENT_TCP)
+			cr_assert_eq(segment.payload_wire_len, 12 - (offset - 5) * 4);
+	}
+}
+
+/* Bytes of any kind, of any length: nothing is read beyond them. */
+Test(segment, random_bytes)
+{
+	static const int link_types[] = {
+		DLT_EN10MB, DLT_LINUX_SLL, DLT_LINUX_SLL2, DLT_RAW, DLT_NULL, DLT_PPP
+	};
+	g_autoptr(GRand) rand = g_rand_new_with_seed(4);
+
+	for (int i = 0; i < 200000; i++) {
+		struct build build;
+		struct segment segment;
+
+		build_plain(&build, i % 2 == 0 ? 4 : 6, 40);
+		build.link_type = link_types[g_rand_int_range(rand, 0, G_N_ELEMENTS(link_types))];
+		for (int flips = g_rand_int_range(rand, 0, 6); flips > 0; flips--)
+			build.data[g_rand_int_range(rand, 12, 80)] = (uint8_t)g_rand_int(rand);
+		build_parse(&build, (uint32_t)g_rand_int_range(rand, 0, (int)build.len + 1), &segment);
+	}
+}

@@ -1,0 +1,259 @@
+#include "stream/wire.h"
+
+#include <criterion/criterion.h>
+#include <glib.h>
+#include <string.h>
+
+enum { FH_BYTES = 32, CALL_HEADER_WORDS = 10, REPLY_HEADER_WORDS = 6, FATTR3_BYTES = 84 };
+
+static void
+keep_op(void *context, const struct nfs_op *op)
+{
+	struct wire *wire = context;
+
+	if (op->outcome == OP_ANSWERED && op->flags & OP_CONNECTION_ENDED)
+		return;
+	cr_assert_lt(wire->ops, WIRE_OPS);
+	wire->op[wire->ops++] = *op;
+}
+
+struct wire *
+wire_new(uint32_t connections, uint32_t calls)
+{
+	struct wire *wire = g_new0(struct wire, 1);
+	struct stream_limits limits = { .connections = connections > 0 ? connections : 64, .held_bytes = 64 << 20 };
+	struct stream_sink sink;
+
+	wire->calls = calls_new(calls > 0 ? calls : 4096, keep_op, wire);
+	sink = calls_sink(wire->calls);
+	wire->serial = 1;
+	wire->stream = stream_new(&sink, &limits, &wire->serial);
+	wire->tcp = stream_counters(wire->stream);
+	wire->rpc = calls_counters(wire->calls);
+	wire->client_port = 1023;
+	wire->server_port = 2049;
+	wire->isn[TO_SERVER] = 0xfffff000;	/* wraps soon */
+	wire->isn[TO_CLIENT] = 77;
+	return wire;
+}
+
+void
+wire_free(struct wire *wire)
+{
+	stream_free(wire->stream);
+	calls_free(wire->calls);
+	g_free(wire);
+}
+
+static void
+push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ack, uint8_t flags,
+    const uint8_t *bytes, uint32_t len, int64_t ts_ns)
+{
+	uint32_t cap = wire->snaplen > 0 ? MIN(len, wire->snaplen) : len;
+	g_autofree uint8_t *copy = g_memdup2(bytes, cap);
+	struct packet packet = { .ts_ns = ts_ns, .frame = ++wire->frame, .cap_len = cap, .wire_len = len };
+	struct segment segment = {
+		.packet = &packet,
+		.direction = (uint8_t)direction,
+		.flags = flags,
+		.window = 1000,
+		.seq = seq,
+		.ack = ack,
+		.payload = copy,
+		.payload_cap_len = cap,
+		.payload_wire_len = len,
+	};
+
+	segment.key.address[0][15] = 1;
+	segment.key.address[1][15] = 2;
+	segment.key.port[0] = wire->client_port;
+	segment.key.port[1] = wire->server_port;
+	stream_push(wire->stream, &segment, wire->client_port * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+void
+wire_open(struct wire *wire, int64_t ts_ns)
+{
+	push(wire, TO_SERVER, wire->isn[TO_SERVER], 0, TCP_SYN, NULL, 0, ts_ns);
+	push(wire, TO_CLIENT, wire->isn[TO_CLIENT], wire->isn[TO_SERVER] + 1, TCP_SYN | TCP_ACK, NULL, 0, ts_ns + 1);
+}
+
+void
+wire_send_bytes(struct wire *wire, enum wire_direction direction, uint32_t offset, const void *bytes,
+    uint32_t len, uint32_t ack, int64_t ts_ns)
+{
+	push(wire, direction, wire->isn[direction] + 1 + offset, wire->isn[!direction] + 1 + ack, TCP_ACK,
+	    bytes, len, ts_ns);
+}
+
+void
+wire_send(struct wire *wire, enum wire_direction direction, uint32_t offset, uint32_t len, uint32_t ack,
+    int64_t ts_ns)
+{
+	cr_assert_leq(offset + len, wire->len[direction]);
+	wire_send_bytes(wire, direction, offset, wire->bytes[direction] + offset, len, ack, ts_ns);
+}
+
+void
+wire_ack(struct wire *wire, enum wire_direction direction, uint32_t offset, uint32_t ack, int64_t ts_ns)
+{
+	wire_send_bytes(wire, direction, offset, NULL, 0, ack, ts_ns);
+}
+
+void
+wire_flags(struct wire *wire, enum wire_direction direction, uint32_t offset, uint8_t flags, int64_t ts_ns)
+{
+	push(wire, direction, wire->isn[direction] + 1 + offset, 0, flags, NULL, 0, ts_ns);
+}
+
+void
+wire_wait(struct wire *wire, int64_t now_ns)
+{
+	wire->frame += 100;
+	stream_tick(wire->stream, now_ns, wire->frame);
+}
+
+void
+wire_finish(struct wire *wire, int64_t now_ns)
+{
+	stream_finish(wire->stream, now_ns);
+}
+
+/* ---- records ---- */
+
+static void
+put_u32(struct wire *wire, enum wire_direction direction, uint32_t value)
+{
+	uint8_t *at = wire->bytes[direction] + wire->len[direction];
+
+	cr_assert_leq(wire->len[direction] + 4, WIRE_BYTES);
+	at[0] = (uint8_t)(value >> 24);
+	at[1] = (uint8_t)(value >> 16);
+	at[2] = (uint8_t)(value >> 8);
+	at[3] = (uint8_t)value;
+	wire->len[direction] += 4;
+}
+
+uint32_t
+wire_append(struct wire *wire, enum wire_direction direction, uint8_t fill, uint32_t len)
+{
+	uint32_t offset = wire->len[direction];
+
+	cr_assert_leq(offset + len, WIRE_BYTES);
+	memset(wire->bytes[direction] + offset, fill, len);
+	wire->len[direction] += len;
+	return offset;
+}
+
+/* Mark, call header with AUTH_NONE, file handle; body bytes follow. RFC 5531 section 9. */
+static uint32_t
+begin_call(struct wire *wire, uint32_t xid, uint32_t procedure, uint32_t body)
+{
+	uint32_t offset = wire->len[TO_SERVER];
+
+	put_u32(wire, TO_SERVER, 0x80000000 | (CALL_HEADER_WORDS * 4 + 4 + FH_BYTES + body));
+	put_u32(wire, TO_SERVER, xid);
+	put_u32(wire, TO_SERVER, 0);
+	put_u32(wire, TO_SERVER, 2);
+	put_u32(wire, TO_SERVER, 100003);
+	put_u32(wire, TO_SERVER, 3);
+	put_u32(wire, TO_SERVER, procedure);
+	for (int i = 0; i < 4; i++)
+		put_u32(wire, TO_SERVER, 0);
+	put_u32(wire, TO_SERVER, FH_BYTES);
+	wire_append(wire, TO_SERVER, 0xab, FH_BYTES);
+	return offset;
+}
+
+static uint32_t
+begin_reply(struct wire *wire, uint32_t xid, uint32_t body)
+{
+	uint32_t offset = wire->len[TO_CLIENT];
+
+	put_u32(wire, TO_CLIENT, 0x80000000 | (REPLY_HEADER_WORDS * 4 + body));
+	put_u32(wire, TO_CLIENT, xid);
+	put_u32(wire, TO_CLIENT, 1);
+	for (int i = 0; i < 4; i++)
+		put_u32(wire, TO_CLIENT, 0);
+	return offset;
+}
+
+uint32_t
+wire_getattr(struct wire *wire, uint32_t xid)
+{
+	return begin_call(wire, xid, 1, 0);
+}
+
+uint32_t
+wire_getattr_reply(struct wire *wire, uint32_t xid)
+{
+	uint32_t offset = begin_reply(wire, xid, 4 + FATTR3_BYTES);
+
+	put_u32(wire, TO_CLIENT, 0);
+	wire_append(wire, TO_CLIENT, 0x11, FATTR3_BYTES);
+	return offset;
+}
+
+uint32_t
+wire_read(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size)
+{
+	uint32_t at = begin_call(wire, xid, 6, 12);
+
+	put_u32(wire, TO_SERVER, (uint32_t)(offset >> 32));
+	put_u32(wire, TO_SERVER, (uint32_t)offset);
+	put_u32(wire, TO_SERVER, size);
+	return at;
+}
+
+/* RFC 1813 section 3.3.6, without attributes */
+uint32_t
+wire_read_reply(struct wire *wire, uint32_t xid, uint32_t size)
+{
+	uint32_t at = begin_reply(wire, xid, 5 * 4 + size);
+
+	put_u32(wire, TO_CLIENT, 0);
+	put_u32(wire, TO_CLIENT, 0);
+	put_u32(wire, TO_CLIENT, size);
+	put_u32(wire, TO_CLIENT, 0);
+	put_u32(wire, TO_CLIENT, size);
+	wire_append(wire, TO_CLIENT, 0x22, size);
+	return at;
+}
+
+/* RFC 1813 section 3.3.7 */
+uint32_t
+wire_write(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size)
+{
+	uint32_t at = begin_call(wire, xid, 7, 5 * 4 + size);
+
+	put_u32(wire, TO_SERVER, (uint32_t)(offset >> 32));
+	put_u32(wire, TO_SERVER, (uint32_t)offset);
+	put_u32(wire, TO_SERVER, size);
+	put_u32(wire, TO_SERVER, 0);
+	put_u32(wire, TO_SERVER, size);
+	wire_append(wire, TO_SERVER, 0x33, size);
+	return at;
+}
+
+const struct nfs_op *
+wire_op(const struct wire *wire, uint32_t xid)
+{
+	for (unsigned i = 0; i < wire->ops; i++)
+		if (wire->op[i].xid == xid)
+			return &wire->op[i];
+	cr_assert_fail("no op with XID %u", xid);
+	return NULL;
+}
+
+void
+wire_check_books(const struct wire *wire)
+{
+	uint64_t sum = 0;
+
+	for (int outcome = 0; outcome < OP_OUTCOMES; outcome++)
+		sum += wire->rpc->outcomes[outcome];
+	cr_assert_eq(wire->rpc->calls, sum);
+	cr_assert_eq(wire->rpc->calls, wire->ops);
+	cr_assert_eq(wire->tcp->payload_bytes,
+	    wire->tcp->delivered_bytes + wire->tcp->duplicate_bytes + wire->tcp->discarded_bytes);
+}

@@ -1,0 +1,66 @@
+/*
+ * A TCP connection for tests: bytes put into streams at chosen places and
+ * times, and the operations that a shard makes of them.
+ */
+#ifndef TESTS_STREAM_WIRE_H
+#define TESTS_STREAM_WIRE_H
+
+#include "rpc/calls.h"
+#include "stream/stream.h"
+
+enum { WIRE_OPS = 4096, WIRE_BYTES = 1 << 20 };
+enum wire_direction { TO_SERVER, TO_CLIENT };
+
+struct wire {
+	struct calls *calls;
+	struct stream *stream;
+	const struct stream_counters *tcp;
+	const struct rpc_counters *rpc;
+	uint64_t serial;
+	uint64_t frame;
+	uint16_t client_port, server_port;
+	uint32_t isn[2];
+	uint32_t snaplen;		/* payload bytes kept of a segment; 0: all */
+	unsigned ops;
+	struct nfs_op op[WIRE_OPS];	/* in the order in which they finished */
+	/* the bytes of both streams, for senders that keep them in order */
+	uint8_t bytes[2][WIRE_BYTES];
+	uint32_t len[2];
+};
+
+/* Limits of 0 are generous ones. Port 1023 to 2049. Caller frees. */
+struct wire *wire_new(uint32_t connections, uint32_t calls);
+void wire_free(struct wire *wire);
+
+/* SYN and SYN-ACK. */
+void wire_open(struct wire *wire, int64_t ts_ns);
+/* len bytes of a stream's content from offset on, as one segment; ack: of the other direction, as an offset. */
+void wire_send(struct wire *wire, enum wire_direction direction, uint32_t offset, uint32_t len, uint32_t ack,
+    int64_t ts_ns);
+/* The same with bytes of its own. */
+void wire_send_bytes(struct wire *wire, enum wire_direction direction, uint32_t offset, const void *bytes,
+    uint32_t len, uint32_t ack, int64_t ts_ns);
+void wire_ack(struct wire *wire, enum wire_direction direction, uint32_t offset, uint32_t ack, int64_t ts_ns);
+void wire_flags(struct wire *wire, enum wire_direction direction, uint32_t offset, uint8_t flags, int64_t ts_ns);
+/* Other packets of the capture pass: the reorder window goes by. */
+void wire_wait(struct wire *wire, int64_t now_ns);
+void wire_finish(struct wire *wire, int64_t now_ns);
+
+/*
+ * Appends a record to a stream's content; gives its offset. Records are whole:
+ * mark, header, body. READ asks for size bytes, READ's reply and WRITE carry
+ * them.
+ */
+uint32_t wire_getattr(struct wire *wire, uint32_t xid);
+uint32_t wire_getattr_reply(struct wire *wire, uint32_t xid);
+uint32_t wire_read(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size);
+uint32_t wire_read_reply(struct wire *wire, uint32_t xid, uint32_t size);
+uint32_t wire_write(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size);
+/* Appends raw bytes; fill is the value of each. */
+uint32_t wire_append(struct wire *wire, enum wire_direction direction, uint8_t fill, uint32_t len);
+/* The finished op of an XID, the first of several; fails the test if there is none. */
+const struct nfs_op *wire_op(const struct wire *wire, uint32_t xid);
+/* Asserts that calls are the sum of their outcomes and bytes the sum of theirs. */
+void wire_check_books(const struct wire *wire);
+
+#endif
