@@ -16,7 +16,7 @@ static void
 read_handle(struct xdr_cursor *body, struct nfs_op *op)
 {
 	uint32_t len;
-	const uint8_t *handle = xdr_opaque(body, NFS3_FHSIZE, &len);
+	const uint8_t *handle = xdr_read_opaque(body, NFS3_FHSIZE, &len);
 
 	if (handle == NULL)
 		return;

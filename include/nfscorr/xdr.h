@@ -124,7 +124,7 @@ xdr_padded(uint32_t len)
  * was captured; *len is the length that was read, or 0.
  */
 static inline const uint8_t *
-xdr_opaque(struct xdr_cursor *cursor, uint32_t max, uint32_t *len)
+xdr_read_opaque(struct xdr_cursor *cursor, uint32_t max, uint32_t *len)
 {
 	const uint8_t *bytes;
 	uint32_t n = xdr_u32(cursor);

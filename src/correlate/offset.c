@@ -83,7 +83,9 @@ offset_range_at(const struct offset *offset, int64_t first_ns)
 {
 	int64_t drift = drift_ns(offset->at_ns, first_ns);
 
-	return (struct offset_range){ offset->range.low_ns - drift, offset->range.high_ns + drift };
+	/* Kept within what offset_difference gives, however often it grows. */
+	return (struct offset_range){ max_ns(offset->range.low_ns - drift, INT64_MIN / 4),
+	    min_ns(offset->range.high_ns + drift, INT64_MAX / 4) };
 }
 
 /*
@@ -163,7 +165,7 @@ offset_fits(const struct offset *offset, const struct nfs_op *first, const struc
 	/* Another use of the XID is farther away than that. */
 	int64_t safe = reuse_ns / 4;
 	int64_t slack = full ? slack_ns(first, client) : min_ns(LOOSE_NOISE_NS, max_ns(STAMP_NOISE_NS, safe));
-	int64_t reach = min_ns(REACH_NS, max_ns(STAMP_NOISE_NS + 4 * width, safe));
+	int64_t reach = min_ns(REACH_NS, max_ns(STAMP_NOISE_NS + 4 * min_ns(width, REACH_NS), safe));
 
 	if (!full && !partial_range(offset, first, client, reach, slack, &range))
 		return OFFSET_IMPOSSIBLE;

@@ -68,6 +68,14 @@ fit_unknown(const struct field *field, struct search *search, const struct coupl
 	return OFFSET_IMPOSSIBLE;
 }
 
+static enum offset_fit
+known_fit(const struct field *field, const struct couple *c)
+{
+	return offset_fits(c->offset, &c->first->op, &c->client->op,
+	    min_ns(flows_reuse_ns(field->flows, c->first->connection),
+	    flows_reuse_ns(field->flows, c->client->connection)));
+}
+
 /*
  * What is known of time allows both to be one call. Where it does not, or not
  * for certain, they are a sample for the offset: it may have changed.
@@ -79,9 +87,7 @@ fit_in_time(const struct field *field, struct search *search, const struct coupl
 
 	if (!c->offset->known)
 		return fit_unknown(field, search, c, exact);
-	fit = offset_fits(c->offset, &c->first->op, &c->client->op,
-	    min_ns(flows_reuse_ns(field->flows, c->first->connection),
-	    flows_reuse_ns(field->flows, c->client->connection)));
+	fit = known_fit(field, c);
 	if (fit == OFFSET_FULL || fit == OFFSET_PARTIAL) {
 		search->fits = true;
 		return fit;
@@ -105,8 +111,7 @@ weigh(struct field *field, struct search *search, struct waiting *candidate, boo
 	if (!agree_args(&c.first->op, &c.client->op))
 		return OFFSET_IMPOSSIBLE;
 	if (!agree_reply(&c.first->op, &c.client->op)) {
-		search->refused |= c.offset->known && offset_fits(c.offset, &c.first->op,
-		    &c.client->op, 0) > OFFSET_STALE;
+		search->refused |= c.offset->known && known_fit(field, &c) > OFFSET_STALE;
 		return OFFSET_IMPOSSIBLE;
 	}
 	search->fits = false;

@@ -126,10 +126,13 @@ int
 rpc_call_likeness(const struct xdr_cursor *start)
 {
 	struct xdr_cursor cursor = *start;
-	uint32_t program, version, procedure;
+	uint32_t program, version, procedure, rpc_version;
 
 	xdr_skip(&cursor, 4);
-	if (xdr_u32(&cursor) != RPC_TYPE_CALL || xdr_u32(&cursor) != RPC_VERSION)
+	if (xdr_u32(&cursor) != RPC_TYPE_CALL)
+		return 0;
+	rpc_version = xdr_u32(&cursor);
+	if (xdr_ok(&cursor) && rpc_version != RPC_VERSION)
 		return 0;
 	program = xdr_u32(&cursor);
 	version = xdr_u32(&cursor);

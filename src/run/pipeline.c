@@ -180,8 +180,10 @@ note_packet(struct pipeline *pipeline, const struct packet *packet)
 		note_link_type(facts, packet->link_type);
 	if (packet->ts_ns < facts->first_ns || facts->packets == 1)
 		facts->first_ns = packet->ts_ns;
-	if (packet->ts_ns < facts->last_ns && facts->packets > 1)
+	if (packet->ts_ns < facts->last_ns && facts->packets > 1) {
 		facts->backward_stamps++;
+		facts->backward_max_ns = MAX(facts->backward_max_ns, facts->last_ns - packet->ts_ns);
+	}
 	facts->last_ns = facts->packets == 1 ? packet->ts_ns : MAX(facts->last_ns, packet->ts_ns);
 }
 

@@ -5,6 +5,9 @@
 #include "trace/packet.h"
 #include "trace/pcapout.h"
 
+/* The random numbers of the file order, apart from those of what is captured. */
+enum { ORDER_STREAMS = 1 << 20 };
+
 /* A packet as it goes to the file. */
 struct packet {
 	int64_t at_ns;
@@ -17,7 +20,7 @@ struct capture {
 	struct host *host;
 	const struct trace_capture *config;
 	struct pcap_out *out;
-	struct trace_rng rng;
+	struct trace_rng rng, order_rng;
 	struct capture_counts counts;
 	int64_t burst_left;		/* packets to be dropped */
 	GQueue copies;			/* second copies whose time has not come */
@@ -47,6 +50,7 @@ trace_capture_open(struct sim *sim, struct host *host, const char *path, unsigne
 	capture->config = config;
 	capture->out = out;
 	trace_rng_init(&capture->rng, sim->config->seed, stream);
+	trace_rng_init(&capture->order_rng, sim->config->seed, stream + ORDER_STREAMS);
 	g_queue_init(&capture->copies);
 	capture->block = g_array_new(FALSE, FALSE, sizeof(struct packet));
 	g_array_set_clear_func(capture->block, clear_packet);
@@ -77,7 +81,7 @@ write_block(struct capture *capture)
 	struct packet *packet = (struct packet *)(void *)capture->block->data;
 
 	for (unsigned left = capture->block->len; left > 1; left--) {
-		uint64_t chosen = trace_rng_below(&capture->rng, left);
+		uint64_t chosen = trace_rng_below(&capture->order_rng, left);
 		struct packet swap = packet[left - 1];
 
 		packet[left - 1] = packet[chosen];
@@ -218,7 +222,11 @@ trace_capture_frame(struct capture *capture, const struct frame *frame)
 	packet.captured_bytes = (uint32_t)MIN(packet.wire_bytes, capture->config->snaplen_bytes);
 	note_sight(capture, frame, packet.captured_bytes);
 	write_copies(capture, packet.at_ns);
+	if (frame->kind == FRAME_SYN && capture->config->permute_after_handshake)
+		write_block(capture);
 	shuffle(capture, &packet);
+	if (frame->kind == FRAME_SYN && capture->config->permute_after_handshake)
+		write_block(capture);
 	if (capture->config->duplicate)
 		keep_copy(capture, &packet);
 }

@@ -155,6 +155,8 @@ static const struct option_row option_rows[] = {
 		"file order shuffled in blocks of so many packets" },
 	{ "permute-time", TYPE_DURATION, PER_SIDE, SIDE_PLACE(permute_ns), NULL,
 		"and of at most so long" },
+	{ "permute-after-handshake", TYPE_FLAG, PER_SIDE, SIDE_PLACE(permute_after_handshake), NULL,
+		"SYNs stay in their place" },
 	{ "link", TYPE_CHOICE, PER_SIDE, SIDE_PLACE(link), "ethernet|vlan|qinq|sll|sll2|raw",
 		"link layer" },
 	{ "ip", TYPE_COUNT, PER_SIDE, SIDE_PLACE(ip_version), NULL, "4 or 6" },

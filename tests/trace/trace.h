@@ -81,6 +81,7 @@ struct trace_capture {
 	bool duplicate_hop;		/* the second copy has a TTL less by one */
 	int64_t permute_packets;	/* file order is shuffled inside blocks of so many packets */
 	int64_t permute_ns;		/* and at most so long; 0: no limit */
+	bool permute_after_handshake;	/* SYNs stay in their place */
 	int64_t link;			/* enum trace_link */
 	int64_t ip_version;		/* 4 or 6 */
 	int64_t magic;			/* enum trace_magic */

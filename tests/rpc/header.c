@@ -1,0 +1,141 @@
+/*
+ * Our header decoder against libtirpc's encoder, whole and cut at every byte.
+ */
+#include <criterion/criterion.h>
+#include <rpc/rpc.h>
+#include <string.h>
+
+#include "rpc/header.h"
+
+enum { BUFFER = 1024 };
+
+/* A call with AUTH_SYS or AUTH_NONE; gives its length, and where the arguments begin. */
+static uint32_t
+encode_call(char buffer[BUFFER], bool auth_sys, uint32_t *args)
+{
+	char name[] = "client.example";
+	gid_t gids[3] = { 10, 20, 30 };
+	AUTH *auth = auth_sys ? authunix_create(name, 1000, 1000, 3, gids) : authnone_create();
+	struct rpc_msg call = { .rm_xid = 0x12345678, .rm_direction = CALL };
+	XDR xdrs;
+	uint32_t len;
+
+	xdrmem_create(&xdrs, buffer, BUFFER, XDR_ENCODE);
+	call.rm_call.cb_rpcvers = RPC_MSG_VERSION;
+	call.rm_call.cb_prog = 100003;
+	call.rm_call.cb_vers = 3;
+	call.rm_call.cb_proc = 6;
+	call.rm_call.cb_cred = auth->ah_cred;
+	call.rm_call.cb_verf = auth->ah_verf;
+	cr_assert(xdr_callmsg(&xdrs, &call));
+	*args = xdr_getpos(&xdrs);
+	memset(buffer + *args, 0x77, 40);
+	len = *args + 40;
+	xdr_destroy(&xdrs);
+	auth_destroy(auth);
+	return len;
+}
+
+static struct xdr_cursor
+cursor_over(const char *buffer, uint32_t cap, uint32_t total, enum xdr_status beyond)
+{
+	return (struct xdr_cursor){ .data = (const uint8_t *)buffer, .cap = cap, .total = total, .beyond = beyond };
+}
+
+Test(header, calls)
+{
+	for (int auth_sys = 0; auth_sys < 2; auth_sys++) {
+		char buffer[BUFFER];
+		uint32_t args, len = encode_call(buffer, auth_sys, &args);
+		struct xdr_cursor cursor = cursor_over(buffer, len, len, XDR_HOLE);
+		struct rpc_message message;
+
+		cr_assert_eq(rpc_header_read(cursor, &message), HEADER_READ);
+		cr_assert_eq(message.xid, 0x12345678);
+		cr_assert_eq(message.type, RPC_TYPE_CALL);
+		cr_assert_eq(message.program, 100003);
+		cr_assert_eq(message.version, 3);
+		cr_assert_eq(message.procedure, 6);
+		cr_assert_eq(message.credential_flavor, auth_sys ? AUTH_SYS : AUTH_NONE);
+		cr_assert(message.header_complete);
+		cr_assert_eq(message.body.off, args);
+		cr_assert_eq(rpc_call_likeness(&cursor), 2);
+		cr_assert_eq(rpc_reply_likeness(&cursor), 0);
+	}
+}
+
+/* Cut by a hole or still coming: never more than the bytes tell, never something else. */
+Test(header, cut_calls)
+{
+	char buffer[BUFFER];
+	uint32_t args, len = encode_call(buffer, true, &args);
+
+	for (uint32_t cap = 0; cap < len; cap++) {
+		struct rpc_message message;
+		struct xdr_cursor coming = cursor_over(buffer, cap, len, XDR_SHORT);
+		struct xdr_cursor cut = cursor_over(buffer, cap, len, XDR_HOLE);
+
+		cr_assert_eq(rpc_header_read(coming, &message), cap >= args ? HEADER_READ : HEADER_WANTS, "%u", cap);
+		cr_assert_eq(rpc_header_read(cut, &message), cap >= 24 ? HEADER_READ : HEADER_CUT, "%u", cap);
+		cr_assert_eq(message.header_complete, cap >= args, "%u", cap);
+		if (cap >= 8)
+			cr_assert_neq(rpc_call_likeness(&cut), 0, "nothing speaks against it at %u", cap);
+	}
+}
+
+Test(header, replies)
+{
+	static const struct { enum reply_stat stat; int detail; } forms[] = {
+		{ MSG_ACCEPTED, SUCCESS }, { MSG_ACCEPTED, PROG_UNAVAIL }, { MSG_ACCEPTED, PROG_MISMATCH },
+		{ MSG_ACCEPTED, PROC_UNAVAIL }, { MSG_ACCEPTED, GARBAGE_ARGS }, { MSG_ACCEPTED, SYSTEM_ERR },
+		{ MSG_DENIED, RPC_MISMATCH }, { MSG_DENIED, AUTH_ERROR },
+	};
+
+	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		char buffer[BUFFER] = { 0 };
+		struct rpc_msg reply = { .rm_xid = 7, .rm_direction = REPLY };
+		struct rpc_message message;
+		struct xdr_cursor cursor;
+		XDR xdrs;
+
+		reply.rm_reply.rp_stat = forms[i].stat;
+		if (forms[i].stat == MSG_ACCEPTED) {
+			reply.acpted_rply.ar_verf = _null_auth;
+			reply.acpted_rply.ar_stat = (enum accept_stat)forms[i].detail;
+			reply.acpted_rply.ar_results.proc = (xdrproc_t)(void *)xdr_void;
+		} else {
+			reply.rjcted_rply.rj_stat = (enum reject_stat)forms[i].detail;
+		}
+		xdrmem_create(&xdrs, buffer, BUFFER, XDR_ENCODE);
+		cr_assert(xdr_replymsg(&xdrs, &reply));
+		cursor = cursor_over(buffer, xdr_getpos(&xdrs), xdr_getpos(&xdrs), XDR_HOLE);
+		cr_assert_eq(rpc_header_read(cursor, &message), HEADER_READ, "form %u", i);
+		cr_assert_eq(message.type, RPC_TYPE_REPLY);
+		cr_assert_eq(message.xid, 7);
+		cr_assert_eq(message.reply_stat, forms[i].stat);
+		cr_assert_eq(message.detail, (uint32_t)forms[i].detail, "form %u", i);
+		cr_assert_eq(rpc_message_succeeded(&message), i == 0);
+		cr_assert_eq(rpc_reply_likeness(&cursor), 1);
+		cr_assert_eq(rpc_call_likeness(&cursor), 0);
+		xdr_destroy(&xdrs);
+	}
+}
+
+Test(header, what_is_no_message)
+{
+	char buffer[BUFFER];
+	uint32_t args, len = encode_call(buffer, true, &args);
+	struct rpc_message message;
+	struct xdr_cursor cursor = cursor_over(buffer, len, len, XDR_HOLE);
+
+	buffer[11] = 3;		/* RPC version */
+	cr_assert_eq(rpc_header_read(cursor, &message), HEADER_BROKEN);
+	cr_assert_eq(rpc_call_likeness(&cursor), 0);
+	buffer[11] = 2;
+	buffer[7] = 9;		/* message type */
+	cr_assert_eq(rpc_header_read(cursor, &message), HEADER_BROKEN);
+	buffer[7] = 0;
+	buffer[23] = 22;	/* NFSv3 has procedures 0 to 21 */
+	cr_assert_eq(rpc_header_read(cursor, &message), HEADER_READ, "a message all the same");
+	cr_assert_eq(rpc_call_likeness(&cursor), 0, "but none to find a place by");
+}
