@@ -11,7 +11,7 @@ enum {
 	SAME_NOISE_NS = 2000,	/* a network that takes less, both ways, is none */
 	SAME_LEAST = 4,		/* calls that must say so */
 	ENOUGH = 8,		/* calls that are evidence without addresses or arguments */
-	MANY = 64,
+	MANY = 64,		/* calls that are evidence where most fit several others but for the time */
 	SHARE = 4,		/* one in so many calls of a connection must agree */
 };
 
@@ -191,16 +191,18 @@ try(const struct trial *trial, uint32_t least)
 	struct offset *offset = trial->offset;
 	struct offset_range where, other;
 	uint64_t carried, ignored;
-	uint32_t supporting;
-	bool trusted;
+	uint32_t supporting, different;
 
 	if (deepest(trial, false, &where) < least)
 		return false;
-	trusted = support(trial, &where);
+	if (!support(trial, &where))
+		least = MAX(least, ENOUGH);
 	supporting = fewer_distinct(trial, true, &carried);
-	if (supporting < (trusted ? least : MAX(least, ENOUGH)) || (uint64_t)supporting * SHARE < carried ||
-	    supporting * 3 < fewer_distinct(trial, false, &ignored) * 2 ||
-	    !stands_out(supporting, deepest(trial, true, &other)))
+	different = fewer_distinct(trial, false, &ignored);
+	if (offset->sample_count > 2 * different)
+		least = MAX(least, MANY);
+	if (supporting < least || (uint64_t)supporting * SHARE < carried ||
+	    supporting * 3 < different * 2 || !stands_out(supporting, deepest(trial, true, &other)))
 		return false;
 	offset->look_from = offset->known ? offset->first_client : 0;
 	offset->known = true;

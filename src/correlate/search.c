@@ -68,12 +68,16 @@ fit_unknown(const struct field *field, struct search *search, const struct coupl
 	return OFFSET_IMPOSSIBLE;
 }
 
+/* XIDs begin again with a connection: where it is not certain that this is the same one, they come again at once. */
 static enum offset_fit
 known_fit(const struct field *field, const struct couple *c)
 {
-	return offset_fits(c->offset, &c->first->op, &c->client->op,
-	    min_ns(flows_reuse_ns(field->flows, c->first->connection),
-	    flows_reuse_ns(field->flows, c->client->connection)));
+	uint32_t first = c->first->connection, client = c->client->connection;
+	int64_t reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
+
+	if (!all_times(c) && flows_bound(field->flows, first) != client)
+		reuse_ns = 0;
+	return offset_fits(c->offset, &c->first->op, &c->client->op, reuse_ns);
 }
 
 /*

@@ -21,10 +21,15 @@ enum {
 	/* A reply this much in front of its call in time still is its reply: packets may be out of order. */
 	REPLY_BEFORE_CALL_NS = 20 * NS_PER_MS,
 	RECENT = 8,
+	NEAR_XIDS = 1 << 16,
+	CALL_PROGRAM_END = 16,		/* XID, type, RPC version, program: RFC 5531 section 9 */
 	TRANSIENT_PROGRAMS = 0x40000000,	/* RFC 5531 section 8.3: callback programs and above */
 	TOKEN_NONE = 0,
 	TOKEN_ORPHAN = 1 << 30,
 };
+
+/* Why a call ends without a reply. */
+enum call_end { CALL_CONNECTION_OVER, CALL_CAPTURE_OVER, CALL_EVICTED, CALL_REPLACED };
 
 struct peer;
 
@@ -63,6 +68,8 @@ struct peer {
 	struct orphans *orphans;	/* NULL until a reply came without its call */
 	struct recent *recent;		/* RECENT of them */
 	unsigned recent_next;
+	uint32_t answered_xid;		/* of the last call that was answered */
+	bool answered;
 	bool missed[2];
 	const struct connection_info *connection;
 };
@@ -240,6 +247,8 @@ emit_answered(struct calls *calls, struct call *call, const struct connection_in
 
 	if (op_has(op, OP_TIMES))
 		call->peer->longest_ns = max_ns(call->peer->longest_ns, op->reply_last_ns - op->call_first_ns);
+	call->peer->answered_xid = op->xid;
+	call->peer->answered = true;
 	op->path_ns = connection_path_ns(connection);
 	if (op->path_ns >= 0)
 		op->valid |= OP_HAS_PATH;
@@ -250,32 +259,47 @@ emit_answered(struct calls *calls, struct call *call, const struct connection_in
 
 /* Why a call has no reply (CONTRACT section 2). */
 static enum op_outcome
-outcome_of(const struct call *call, int64_t now_ns, enum stream_end why)
+outcome_of(const struct call *call, int64_t now_ns, enum call_end why)
 {
 	const struct peer *peer = call->peer;
 	uint8_t replies = !call->direction;
 
-	if (why == END_OF_CAPTURE && now_ns - call->op.call_first_ns <= peer->longest_ns)
+	if (why == CALL_CAPTURE_OVER && now_ns - call->op.call_first_ns <= peer->longest_ns)
 		return OP_IN_FLIGHT;
 	if (!peer->connection->captured[replies] || (peer->missed[replies] && peer->missed_ns[replies] >= call->op.call_first_ns))
 		return OP_LOST_IN_CAPTURE;
-	return why == END_BY_EVICTION ? OP_EVICTED : OP_UNANSWERED;
+	return why == CALL_EVICTED ? OP_EVICTED : OP_UNANSWERED;
 }
 
-/* Ends a call without a reply. One that only its own bytes vouch for was payload, not a call. */
+/* Clients count their XIDs up, in either byte order. */
+static bool
+is_near(const struct peer *peer, uint32_t xid)
+{
+	int32_t apart = (int32_t)(xid - peer->answered_xid);
+	int32_t swapped = (int32_t)(GUINT32_SWAP_LE_BE(xid) - GUINT32_SWAP_LE_BE(peer->answered_xid));
+
+	return peer->answered && (ABS(apart) <= NEAR_XIDS || ABS(swapped) <= NEAR_XIDS);
+}
+
+/*
+ * Ends a call without a reply. One for which nothing vouches but its own bytes
+ * is a call whose reply was missed, too, if its XID is in sequence; else it
+ * was payload that looks like one.
+ */
 static void
-give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum stream_end why)
+give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum call_end why)
 {
 	enum op_outcome outcome = outcome_of(call, now_ns, why);
 
 	call->op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
-	if (call->unproven) {
+	if (call->unproven && !is_near(call->peer, call->op.xid)) {
 		calls->counters.calls--;
-		calls->counters.hidden_records++;
 		free_call(calls, call);
 		return;
 	}
-	if (why == END_OF_CONNECTION)
+	if (call->unproven && outcome == OP_UNANSWERED)
+		outcome = OP_LOST_IN_CAPTURE;
+	if (why == CALL_CONNECTION_OVER)
 		call->op.flags |= OP_CONNECTION_ENDED;
 	emit(calls, call, outcome);
 }
@@ -289,7 +313,7 @@ new_call(struct calls *calls, struct peer *peer, const struct nfs_op *op, uint64
 
 	if (calls->free_head == NONE && calls->made == calls->limit) {
 		call = &calls->pool[calls->oldest];
-		give_up_call(calls, call, INT64_MIN, END_BY_EVICTION);
+		give_up_call(calls, call, INT64_MIN, CALL_EVICTED);
 	}
 	if (calls->free_head != NONE) {
 		index = calls->free_head;
@@ -468,8 +492,10 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 		calls->counters.retransmitted_calls++;
 		return HEAD_TAKEN;
 	}
+	if (call != NULL && record->flags & RECORD_UNPROVEN)
+		return HEAD_TAKEN;
 	if (call != NULL)
-		give_up_call(calls, call, op.call_first_ns, END_OF_CONNECTION);
+		give_up_call(calls, call, op.call_first_ns, CALL_REPLACED);
 	else if (is_recent(peer, &op, record->direction, connection_acked(record->connection, !record->direction))) {
 		calls->counters.retransmitted_calls++;
 		return HEAD_TAKEN;
@@ -567,6 +593,10 @@ on_header(void *context, const struct connection_info *connection, uint8_t direc
 	if (xdr_load32(bytes + 4) == RPC_TYPE_CALL) {
 		int likeness = rpc_call_likeness(&cursor);
 
+		/* the answering end only calls back */
+		if (connection_caller(connection) == !direction && cap >= CALL_PROGRAM_END &&
+		    xdr_load32(bytes + CALL_PROGRAM_END - 4) < TRANSIENT_PROGRAMS)
+			return HEADER_NO;
 		return likeness == 0 ? HEADER_NO : likeness == 1 ? HEADER_MAYBE : HEADER_YES;
 	}
 	if (rpc_reply_likeness(&cursor) == 0)
@@ -597,7 +627,9 @@ on_head(void *context, struct rpc_record *record)
 	case HEADER_BROKEN:
 		return HEAD_NOT_RPC;
 	case HEADER_CUT:
-		calls->counters.hidden_records++;
+		/* cut away, or lost with the bytes behind it */
+		if (!(record->flags & RECORD_TIME_DEDUCED))
+			calls->counters.hidden_records++;
 		on_missed(calls, record->connection, record->direction, record->first_ns);
 		return HEAD_TAKEN;
 	case HEADER_READ:
@@ -708,6 +740,8 @@ on_over(void *context, struct connection_info *connection, int64_t ts_ns, enum s
 	struct calls *calls = context;
 	struct peer *peer = connection->rpc;
 	uint32_t at, last = NONE;
+	enum call_end end = why == END_OF_CONNECTION ? CALL_CONNECTION_OVER :
+	    why == END_OF_CAPTURE ? CALL_CAPTURE_OVER : CALL_EVICTED;
 
 	if (peer == NULL)
 		return;
@@ -720,7 +754,7 @@ on_over(void *context, struct connection_info *connection, int64_t ts_ns, enum s
 		if (call->reply_over)
 			emit_answered(calls, call, connection);
 		else
-			give_up_call(calls, call, ts_ns, why);
+			give_up_call(calls, call, ts_ns, end);
 	}
 	if (why == END_OF_CONNECTION)
 		note_unacknowledged(calls, peer);

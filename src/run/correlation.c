@@ -209,10 +209,8 @@ drive(struct run *run, bool may_restart)
 		if (stop_now(run) || !look_ahead(run, chosen))
 			return DRIVE_STOPPED;
 	}
-	if (may_restart && correlate_astray(correlate))
-		return DRIVE_ASTRAY;
 	correlate_finish(correlate);
-	return DRIVE_DONE;
+	return may_restart && correlate_astray(correlate) ? DRIVE_ASTRAY : DRIVE_DONE;
 }
 
 /* Looks for the first calls of one capture in another; true with the clocks' distance. */

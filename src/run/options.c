@@ -190,7 +190,6 @@ static void
 expand(GPtrArray *files, const char *path)
 {
 	struct stat status;
-	g_autofree char *pattern = NULL;
 	glob_t found = { 0 };
 	unsigned before = files->len;
 

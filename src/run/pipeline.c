@@ -140,11 +140,24 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 	return pipeline;
 }
 
+static void
+ignore_op(void *context, const struct nfs_op *op)
+{
+	(void)context;
+	(void)op;
+}
+
 void
 pipeline_free(struct pipeline *pipeline)
 {
 	if (pipeline == NULL)
 		return;
+	if (!pipeline->over) {
+		/* Given up early: connections give back what hangs on them when they end, and nobody listens. */
+		pipeline->sink = ignore_op;
+		for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
+			stream_finish(pipeline->shard[i].stream, pipeline->newest_ns);
+	}
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_free(pipeline->shard[i].stream);
 		calls_free(pipeline->shard[i].calls);
@@ -200,7 +213,7 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 {
 	struct capture_facts *facts = &pipeline->facts;
 	struct segment segment;
-	uint64_t hash;
+	uint64_t shard, hash;
 
 	note_packet(pipeline, packet);
 	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
@@ -221,8 +234,10 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 		facts->duplicate_packets++;
 		return;
 	}
+	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
+	shard = XXH3_64bits(&segment.key, sizeof segment.key) >> SHARD_SHIFT;
 	hash = XXH3_64bits_withSeed(&segment.key, sizeof segment.key, pipeline->hash_seed);
-	stream_push(pipeline->shard[hash >> SHARD_SHIFT].stream, &segment, hash);
+	stream_push(pipeline->shard[shard].stream, &segment, hash);
 	if (pipeline->newest_ns >= pipeline->next_tick_ns)
 		tick(pipeline, packet);
 }

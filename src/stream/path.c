@@ -27,6 +27,12 @@ connection_set_caller(struct connection_info *info, uint8_t direction)
 	connection->caller = (int8_t)direction;
 }
 
+int
+connection_caller(const struct connection_info *info)
+{
+	return ((const struct connection *)info)->caller;
+}
+
 int64_t
 connection_path_ns(const struct connection_info *info)
 {

@@ -129,6 +129,8 @@ const struct stream_counters *stream_counters(const struct stream *stream);
 void stream_counters_add(struct stream_counters *sum, const struct stream_counters *part);
 /* Which end of a connection sends the calls; the sink says so once it knows (for round_trip). */
 void connection_set_caller(struct connection_info *connection, uint8_t direction);
+/* The direction of the calls as it was said; -1 while not known. */
+int connection_caller(const struct connection_info *connection);
 /* Smallest round trip from the capture point to the end that answers the calls; -1 while not known. */
 int64_t connection_path_ns(const struct connection_info *connection);
 /* Highest stream offset of a direction that the other end has acknowledged; INT64_MIN if none. */
