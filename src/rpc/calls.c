@@ -84,6 +84,7 @@ struct calls {
 	uint32_t oldest, newest;
 	uint32_t *buckets;
 	uint32_t mask;
+	uint32_t orphan_room;		/* of all connections, grown up to limit */
 };
 
 struct calls *
@@ -575,8 +576,12 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 	peer = peer_of(record->connection);
 	if (peer->orphans == NULL)
 		peer->orphans = orphans_new();
+	else
+		calls->orphan_room -= orphans_room(peer->orphans);
 	calls->counters.orphan_replies++;
-	record->token = TOKEN_ORPHAN | orphans_add(peer->orphans, record, message->xid);
+	record->token = TOKEN_ORPHAN |
+	    orphans_add(peer->orphans, record, message->xid, calls->orphan_room < calls->limit);
+	calls->orphan_room += orphans_room(peer->orphans);
 	return HEAD_TAKEN;
 }
 
@@ -758,6 +763,8 @@ on_over(void *context, struct connection_info *connection, int64_t ts_ns, enum s
 	}
 	if (why == END_OF_CONNECTION)
 		note_unacknowledged(calls, peer);
+	if (peer->orphans != NULL)
+		calls->orphan_room -= orphans_room(peer->orphans);
 	orphans_free(peer->orphans);
 	g_free(peer->recent);
 	g_free(peer);

@@ -6,7 +6,7 @@
 #include "base/arith.h"
 
 enum {
-	FIRST_ORPHANS = 16,
+	FIRST_ORPHANS = 4,
 	MOST_ORPHANS = 4096,	/* what one direction is behind the other when it waits for a hole */
 	HEAD_KEPT = 160,	/* enough for the results of every procedure that is read */
 	YOUNG_NS = NS_PER_S,	/* worth growing for */
@@ -63,6 +63,12 @@ orphans_free(struct orphans *orphans)
 	g_free(orphans);
 }
 
+uint32_t
+orphans_room(const struct orphans *orphans)
+{
+	return orphans->size;
+}
+
 static struct kept *
 slot_of(const struct orphans *orphans, uint32_t number)
 {
@@ -103,12 +109,12 @@ grow(struct orphans *orphans)
 }
 
 uint32_t
-orphans_add(struct orphans *orphans, const struct rpc_record *record, uint32_t xid)
+orphans_add(struct orphans *orphans, const struct rpc_record *record, uint32_t xid, bool may_grow)
 {
 	uint32_t number = orphans->next & ORPHAN_NUMBERS;
 	struct kept *kept = slot_of(orphans, number);
 
-	if (kept->number != NONE && !kept->taken && orphans->size < MOST_ORPHANS &&
+	if (may_grow && kept->number != NONE && !kept->taken && orphans->size < MOST_ORPHANS &&
 	    kept->times.first_ns > record->first_ns - YOUNG_NS) {
 		grow(orphans);
 		kept = slot_of(orphans, number);

@@ -26,9 +26,15 @@ struct orphan {
 
 struct orphans *orphans_new(void);
 void orphans_free(struct orphans *orphans);
-/* Keeps a reply's head, the oldest kept one gives way; the number (up to ORPHAN_NUMBERS) names it for orphans_end. */
+/* How many replies there is room for. */
+uint32_t orphans_room(const struct orphans *orphans);
+/*
+ * Keeps a reply's head. Without room for all that are young it grows if it
+ * may, else the oldest gives way. The number, up to ORPHAN_NUMBERS, names the
+ * reply for orphans_end.
+ */
 enum { ORPHAN_NUMBERS = (1 << 24) - 1 };
-uint32_t orphans_add(struct orphans *orphans, const struct rpc_record *record, uint32_t xid);
+uint32_t orphans_add(struct orphans *orphans, const struct rpc_record *record, uint32_t xid, bool may_grow);
 /* The reply's record is complete. True when a call took it already; *xid names that call. */
 bool orphans_end(struct orphans *orphans, uint32_t number, const struct rpc_record *record, uint32_t *xid);
 /* Takes out the reply of an XID and direction that did not begin before not_before_ns; false if none. */

@@ -173,3 +173,33 @@ Test(calls, malformed_arguments)
 	cr_assert(wire_op(wire, 9)->flags & OP_CALL_MALFORMED);
 	wire_free(wire);
 }
+
+/* A hole holds up the calls behind it; their replies come first, and wait for them. */
+Test(calls, replies_in_front_of_held_calls)
+{
+	enum { COUNT = 600 };
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[COUNT + 1], reply[COUNT + 1];
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		call[i] = wire_read(wire, 1000 + i, i, 40);
+		reply[i] = wire_read_reply(wire, 1000 + i, 40);
+	}
+	call[COUNT] = wire->len[TO_SERVER];
+	reply[COUNT] = wire->len[TO_CLIENT];
+	wire_open(wire, 1 * MS);
+	for (int i = 0; i < COUNT; i++) {
+		/* all within the reorder window */
+		if (i != 1)
+			wire_send(wire, TO_SERVER, call[i], call[i + 1] - call[i], reply[i], 2 * MS + i * 1000);
+		wire_send(wire, TO_CLIENT, reply[i], reply[i + 1] - reply[i], call[i + 1], 2 * MS + i * 1000 + 500);
+	}
+	wire_finish(wire, 100 * MS);
+	cr_assert_eq(wire->rpc->outcomes[OP_ANSWERED], COUNT - 1);
+	cr_assert_eq(wire->rpc->orphan_replies, 1);
+	for (uint32_t i = 0; i < COUNT; i++)
+		if (i != 1)
+			cr_assert_eq(wire_op(wire, 1000 + i)->reply_last_ns, 2 * MS + i * 1000 + 500);
+	wire_check_books(wire);
+	wire_free(wire);
+}
