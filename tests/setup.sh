@@ -5,7 +5,7 @@
 
 build_packages="gcc libc6-dev make autoconf automake pkg-config
     libglib2.0-dev libjansson-dev libpcap-dev libtirpc-dev libxxhash-dev"
-test_packages="binutils diffutils libcriterion-dev"
+test_packages="binutils diffutils libcriterion-dev jq"
 oracle_packages="tshark"
 
 # need PACKAGE...: installs those that are missing, so that a second run needs

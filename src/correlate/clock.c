@@ -5,6 +5,7 @@
 #include "base/arith.h"
 #include "correlate/pair_bounds.h"
 #include "correlate/polygon.h"
+#include "correlate/records.h"
 #include "correlate/stretch.h"
 #include "correlate/suspicion.h"
 
@@ -27,7 +28,6 @@ enum {
 	PATIENCE_PAIRS = 1 << 13,	/* so many wait for the call that shows a window to be whole */
 	BAND_PAIRS = 250,
 	REREAD_MAX = 1 << 19,
-	RECORDS = CLOCK_STEPS_KEPT,
 };
 #define WINDOW_NS ((int64_t)NS_PER_S)
 /* A step is found some calls late: so long the time around it is on both sides. */
@@ -42,11 +42,11 @@ struct moment {
 };
 static const struct moment nowhere = { .stamp_ns = { INT64_MIN, INT64_MIN } };
 
-/* A line that was true from first to last (server clock), for the facts. */
-struct record {
-	struct polygon line;
-	int64_t first_ns, last_ns;
-	uint64_t pairs;
+/* A change of the line; whether it is a jump shows the better, the more pairs come behind it. */
+struct pending_step {
+	bool active;
+	struct reach end;		/* of the stretch before */
+	struct polygon line;		/* the same */
 };
 
 struct clock_stage {
@@ -59,11 +59,13 @@ struct clock_stage {
 	size_t room, head, waiting;
 	size_t read;			/* of the pairs that wait: those that were learned from or judged */
 	size_t reread;			/* since something was emitted */
+	struct resolution resolution[2];	/* enum pair_side */
 
 	struct stretch now, before;	/* before: when now follows a change */
 	bool suspicious;
 	size_t suspect;			/* place in the queue of the first pair that contradicts */
 	struct suspicion suspicion;
+	struct pending_step pending;	/* at the begin of now */
 	struct moment proven;		/* the last call that fits the line */
 	/* the lines of now without what the pairs that wait say */
 	struct polygon settled_recent, settled_whole;
@@ -74,10 +76,7 @@ struct clock_stage {
 	struct polygon closed_recent, closed_whole;	/* the lines at that moment */
 	uint64_t closed_frame[2], last_frame[2];	/* highest frames: of the closed pairs, of all that wait */
 
-	struct record *record[RECORDS];
-	unsigned records;
-	bool any;
-	int64_t first_ns, last_ns;	/* server clock, of all records ever */
+	struct records records;
 	uint32_t steps;
 	struct clock_step step[CLOCK_STEPS_KEPT];
 	uint64_t outliers;
@@ -155,7 +154,7 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
 	struct attribution *parts = &pair->parts;
-	int64_t low, high, other_low, other_high, offset;
+	int64_t low, high, other_low, other_high, offset, coarse_ns;
 
 	if (!polygon_offset_near(&stretch->recent, band, server->call_last_ns, server->reply_first_ns, &low, &high))
 		return;
@@ -166,12 +165,12 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 		low = min_ns(low, other_low);
 		high = max_ns(high, other_high);
 	}
-	offset = stage->mode == CLOCK_GIVEN ? stage->given_ns : low + distance_ns(low, high) / 2;
+	offset = stage->mode == CLOCK_GIVEN ? stage->given_ns : middle_ns(low, high);
 	parts->request_ns = wrapping_minus(wrapping_minus(server->call_last_ns, client->call_first_ns), offset);
 	parts->reply_ns = wrapping_minus(parts->network_ns, parts->request_ns);
 	parts->clock_error_ns = max_ns(distance_ns(offset, low), distance_ns(offset, high));
-	if (__builtin_add_overflow(parts->clock_error_ns, max_ns(resolution_ns(server), resolution_ns(client)),
-	    &parts->clock_error_ns))
+	coarse_ns = max_ns(stage->resolution[PAIR_SERVER].unit_ns, stage->resolution[PAIR_CLIENT].unit_ns) - 1;
+	if (__builtin_add_overflow(parts->clock_error_ns, coarse_ns, &parts->clock_error_ns))
 		parts->clock_error_ns = INT64_MAX;
 	parts->aligned = true;
 }
@@ -304,61 +303,39 @@ window_emit(struct clock_stage *stage)
 	window_restart(stage);
 }
 
-/* ---- records ---- */
-
-/* The line through all of a stretch; unknown perhaps. */
-static struct record
-record_of(const struct stretch *stretch)
-{
-	struct record record = {
-		.first_ns = stretch->whole_first_ns,
-		.last_ns = stretch->whole_last_ns,
-		.pairs = stretch->whole_pairs,
-	};
-
-	polygon_copy(&record.line, &stretch->whole);
-	return record;
-}
-
-/* From when to when something is known, in all; unchanged when nothing is. */
-static void
-span(const struct clock_stage *stage, int64_t *first_ns, int64_t *last_ns)
-{
-	*first_ns = stage->first_ns;
-	*last_ns = stage->last_ns;
-	if (!polygon_known(&stage->now.whole))
-		return;
-	*first_ns = stage->any ? min_ns(*first_ns, stage->now.whole_first_ns) : stage->now.whole_first_ns;
-	*last_ns = stage->any ? max_ns(*last_ns, stage->now.whole_last_ns) : stage->now.whole_last_ns;
-}
-
-/* The line through all of a stretch is over, but for the facts; of too many the one with the fewest pairs goes. */
-static void
-keep_record(struct clock_stage *stage, const struct stretch *stretch)
-{
-	struct record *kept;
-	unsigned fewest = 0;
-
-	if (!polygon_known(&stretch->whole))
-		return;
-	span(stage, &stage->first_ns, &stage->last_ns);
-	stage->any = true;
-	if (stage->records < RECORDS)
-		kept = g_new(struct record, 1);
-	else {
-		for (unsigned i = 1; i < stage->records; i++)
-			if (stage->record[i]->pairs < stage->record[fewest]->pairs)
-				fewest = i;
-		kept = stage->record[fewest];
-		stage->records--;
-		for (unsigned i = fewest; i < stage->records; i++)
-			stage->record[i] = stage->record[i + 1];
-	}
-	stage->record[stage->records++] = kept;
-	*kept = record_of(stretch);
-}
-
 /* ---- changes ---- */
+
+/* Is there a step where now begins, and how large? From the middle of one line to that of the other. */
+static bool
+pending_jumped(const struct clock_stage *stage, struct clock_step *step)
+{
+	const struct pending_step *pending = &stage->pending;
+	int64_t low, high, next_low, next_high;
+
+	step->at_ns = stage->now.first_ns;
+	if (!pending->active || !stretch_jumps(&pending->end, &stage->now.start) ||
+	    !polygon_offset(&pending->line, step->at_ns, step->at_ns, &low, &high) ||
+	    !polygon_offset(&stage->now.whole, step->at_ns, step->at_ns, &next_low, &next_high))
+		return false;
+	step->step_ns = wrapping_minus(middle_ns(next_low, next_high),
+	    middle_ns(low, high));
+	return true;
+}
+
+/* The line through all of now is over: it becomes a record, and tells whether it began with a step. */
+static void
+end_line(struct clock_stage *stage)
+{
+	struct clock_step step;
+
+	if (pending_jumped(stage, &step)) {
+		if (stage->steps < CLOCK_STEPS_KEPT)
+			stage->step[stage->steps] = step;
+		stage->steps++;
+	}
+	stage->pending.active = false;
+	records_keep(&stage->records, &stage->now);
+}
 
 /* From here on another stretch, whose first pairs may wait already. */
 static void
@@ -403,7 +380,7 @@ last_before(const struct clock_stage *stage)
 		if (!is_matched(pair) || !stretch_holds(&stage->now, pair) ||
 		    suspicion_is_behind(suspicion, pair))
 			continue;
-		bounds = pair_bounds(pair, bound);
+		bounds = pair_bounds(pair, stage->resolution, bound);
 		if (stretch_excludes(&stage->now, bound, bounds))
 			continue;
 		for (unsigned j = 0; j < bounds; j++)
@@ -433,7 +410,7 @@ rebuild(struct clock_stage *stage, const struct moment *last)
 
 		if (!is_matched(pair) || !stretch_holds(&stage->now, pair) || !is_before(pair, last))
 			continue;
-		bounds = pair_bounds(pair, bound);
+		bounds = pair_bounds(pair, stage->resolution, bound);
 		polygon_cut(&stage->now.recent, bound, bounds);
 		polygon_cut(&stage->now.whole, bound, bounds);
 	}
@@ -471,24 +448,23 @@ static void
 change(struct clock_stage *stage)
 {
 	struct suspicion *suspicion = &stage->suspicion;
-	struct clock_step step;
-	bool jumps = suspicion_jump(suspicion, &stage->now, &step), supported = stage->now.pairs >= SUSPICION_VOTES;
+	bool supported = stage->now.pairs >= SUSPICION_VOTES;
+	bool jumps = !supported || stretch_jumps(&stage->now.end, &suspicion->next.start);
+	struct pending_step pending = { .active = supported, .end = stage->now.end };
 	struct moment last = nowhere;
 
+	polygon_copy(&pending.line, &stage->now.recent);
+	stage->outliers += suspicion->for_now + (supported ? 0 : stage->now.pairs);
 	if (jumps && supported) {
 		last = last_before(stage);
 		rebuild(stage, &last);
-		if (stage->steps < CLOCK_STEPS_KEPT)
-			stage->step[stage->steps] = step;
-		stage->steps++;
-	} else if (jumps)
-		stage->outliers += stage->now.pairs;	/* too few to be called a line */
-	stage->outliers += suspicion->for_now;
+	}
 	emit_change(stage, jumps, &last);
-	if (supported || !jumps)
-		keep_record(stage, &stage->now);
+	if (supported)
+		end_line(stage);
 	suspicion->next.bends = !jumps;
 	begin_stretch(stage, &suspicion->next);
+	stage->pending = pending;
 }
 
 /* No more pairs may wait for the verdict: what depends on it is not split. */
@@ -496,9 +472,8 @@ static void
 give_up(struct clock_stage *stage)
 {
 	struct suspicion *suspicion = &stage->suspicion;
-	struct clock_step step;
-	bool jumps = suspicion_jump(suspicion, &stage->now, &step);
 	uint64_t last_frame[2] = { stage->last_frame[0], stage->last_frame[1] };
+	bool jumps = stretch_jumps(&stage->now.end, &suspicion->next.start);
 
 	stage->outliers += 1 + suspicion->for_next;
 	for (size_t i = 0; stage->waiting > 0; i++) {
@@ -512,7 +487,7 @@ give_up(struct clock_stage *stage)
 			split(stage, pair, &stage->now, &no_band, &suspicion->next);
 		queue_emit(stage);
 	}
-	keep_record(stage, &stage->now);
+	end_line(stage);
 	stretch_init(&suspicion->next, last_frame);
 	begin_stretch(stage, &suspicion->next);
 }
@@ -536,11 +511,12 @@ static bool
 learn(struct clock_stage *stage, const struct op_pair *pair)
 {
 	struct bound bound[PAIR_BOUNDS];
+	uint64_t generation = stage->now.generation;
 	unsigned bounds;
 
 	if (!stretch_holds(&stage->now, pair))
 		return false;
-	bounds = pair_bounds(pair, bound);
+	bounds = pair_bounds(pair, stage->resolution, bound);
 	if (stage->suspicious) {
 		judge(stage, pair, bound, bounds);
 		return false;
@@ -551,9 +527,11 @@ learn(struct clock_stage *stage, const struct op_pair *pair)
 		if (bound[0].upper)
 			raise_moment(&stage->proven, pair, &bound[0]);
 		if (stage->now.is_bent) {
-			keep_record(stage, &stage->now);
+			end_line(stage);
 			stretch_straighten(&stage->now);
 		}
+		if (stage->now.generation != generation)
+			records_sample(&stage->records, &stage->now);
 		return true;
 	}
 	if (polygon_known(&stage->now.recent)) {
@@ -579,6 +557,9 @@ clock_stage_new(enum clock_mode mode, int64_t given_ns, pair_sink_fn *sink, void
 	stage->given_ns = given_ns;
 	stage->sink = sink;
 	stage->context = context;
+	resolution_init(&stage->resolution[PAIR_SERVER]);
+	resolution_init(&stage->resolution[PAIR_CLIENT]);
+	records_init(&stage->records);
 	stretch_init(&stage->now, NULL);
 	stage->proven = nowhere;
 	polygon_init(&stage->settled_recent);
@@ -591,8 +572,7 @@ clock_stage_free(struct clock_stage *stage)
 {
 	if (stage == NULL)
 		return;
-	for (unsigned i = 0; i < stage->records; i++)
-		g_free(stage->record[i]);
+	records_clear(&stage->records);
 	g_free(stage->queue);
 	g_free(stage);
 }
@@ -620,6 +600,8 @@ push_waiting(struct clock_stage *stage, const struct op_pair *pair)
 	added = queue_append(stage, pair);
 	if (is_matched(pair)) {
 		measure(added);
+		resolution_learn(&stage->resolution[PAIR_SERVER], &pair->op[PAIR_SERVER]);
+		resolution_learn(&stage->resolution[PAIR_CLIENT], &pair->op[PAIR_CLIENT]);
 		raise_frames(stage->last_frame, pair);
 	}
 	read_on(stage);
@@ -684,64 +666,42 @@ clock_stage_offset(const struct clock_stage *stage, int64_t server_ns, int64_t *
 	if (stage->now.follows && (server_ns <= before->whole_last_ns ||
 	    distance_ns(server_ns, before->whole_last_ns) <= AROUND_STEP_NS))
 		widen(&before->recent, server_ns, low_ns, high_ns);
-	for (unsigned i = 0; i < stage->records; i++)
-		if (server_ns <= stage->record[i]->last_ns)
-			widen(&stage->record[i]->line, server_ns, low_ns, high_ns);
+	for (unsigned i = 0; i < stage->records.wholes; i++)
+		if (server_ns <= stage->records.whole[i]->last_ns)
+			widen(&stage->records.whole[i]->line, server_ns, low_ns, high_ns);
 	return !stage->suspicious || widen(&stage->suspicion.next.recent, server_ns, low_ns, high_ns);
-}
-
-/* How far a time lies from what a record spans. */
-static int64_t
-outside_ns(const struct record *record, int64_t at_ns)
-{
-	if (at_ns < record->first_ns)
-		return distance_ns(at_ns, record->first_ns);
-	return at_ns > record->last_ns ? distance_ns(at_ns, record->last_ns) : 0;
-}
-
-/* The record that contains the time, or the nearest one; of several the one with the most pairs. */
-static bool
-find_record(const struct clock_stage *stage, int64_t at_ns, struct record *found)
-{
-	*found = record_of(&stage->now);
-	for (unsigned i = 0; i < stage->records; i++) {
-		const struct record *record = stage->record[i];
-		int64_t outside = outside_ns(record, at_ns), found_outside = outside_ns(found, at_ns);
-
-		if (!polygon_known(&found->line) || outside < found_outside ||
-		    (outside == found_outside && record->pairs > found->pairs))
-			*found = *record;
-	}
-	return polygon_known(&found->line);
 }
 
 void
 clock_stage_facts(const struct clock_stage *stage, struct clock_facts *facts)
 {
-	struct record record;
+	struct clock_step step;
+	struct record whole, sample;
 	int64_t low, high;
 
 	*facts = (struct clock_facts){ .mode = stage->mode };
 	if (stage->mode == CLOCK_NONE)
 		return;
 	facts->outliers = stage->outliers;
+	for (; facts->steps < stage->steps && facts->steps < CLOCK_STEPS_KEPT; facts->steps++)
+		facts->step[facts->steps] = stage->step[facts->steps];
 	facts->steps = stage->steps;
-	for (unsigned i = 0; i < stage->steps && i < CLOCK_STEPS_KEPT; i++)
-		facts->step[i] = stage->step[i];
+	if (pending_jumped(stage, &step) && facts->steps++ < CLOCK_STEPS_KEPT)
+		facts->step[facts->steps - 1] = step;
 	if (stage->mode == CLOCK_GIVEN)
 		facts->offset_ns = stage->given_ns;
-	span(stage, &low, &high);
-	facts->reference_ns = low + distance_ns(low, high) / 2;
-	if (!find_record(stage, facts->reference_ns, &record))
+	records_span(&stage->records, &stage->now, &low, &high);
+	facts->reference_ns = middle_ns(low, high);
+	if (!records_find(&stage->records, &stage->now, facts->reference_ns, &whole, &sample))
 		return;
 	/* Between two records nothing is known: then the nearest time at which something is. */
-	facts->reference_ns = min_ns(max_ns(facts->reference_ns, record.first_ns), record.last_ns);
-	polygon_offset(&record.line, facts->reference_ns, facts->reference_ns, &low, &high);
+	facts->reference_ns = min_ns(max_ns(facts->reference_ns, sample.first_ns), sample.last_ns);
+	polygon_offset(&sample.line, facts->reference_ns, facts->reference_ns, &low, &high);
 	if (stage->mode == CLOCK_AUTO)
-		facts->offset_ns = low + distance_ns(low, high) / 2;
+		facts->offset_ns = middle_ns(low, high);
 	facts->error_ns = max_ns(distance_ns(facts->offset_ns, low), distance_ns(facts->offset_ns, high));
 	facts->aligned = true;
-	polygon_drift(&record.line, &low, &high);
+	polygon_drift(&whole.line, &low, &high);
 	facts->drift_ppb = low + (high - low) / 2;
 	facts->drift_error_ppb = max_ns(high - facts->drift_ppb, facts->drift_ppb - low);
 	facts->has_drift = facts->drift_error_ppb < CLOCK_MAX_DRIFT_PPB;

@@ -12,10 +12,7 @@ enum {
 	BUCKETS = 1 << 16,
 	IDLE_CONNECTIONS = 1 << 15,	/* kept without a waiting op, over all captures */
 	MISSES = 64,			/* ops in a row without a counterpart: not the same connection */
-	CHANCES = 2,			/* wrong bindings before a connection gets no other */
 	HOST_WALK = 64,
-	ENOUGH_VOTES = 4,
-	SURE_VOTES = 3,
 };
 
 struct flows {
@@ -258,6 +255,7 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 	uint32_t *head = connection_head(flows, capture, op->connection);
 	uint32_t id;
 	struct connection *c;
+	struct tuple *t;
 
 	for (id = *head; id != FLOW_NONE; id = c->hash_next) {
 		c = flows_at(flows, id);
@@ -279,7 +277,9 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 		.cycle_began_ns = op->call_first_ns,
 		.cycle_ns = INT64_MAX,
 	};
-	tuple_at(flows, flows_at(flows, id)->tuple)->uses++;
+	t = tuple_at(flows, flows_at(flows, id)->tuple);
+	t->uses++;
+	t->epochs[capture != 0]++;
 	*head = id;
 	idle_append(flows, id);
 	return id;
@@ -289,15 +289,18 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 static void
 follow_xid(struct connection *c, const struct nfs_op *op)
 {
-	uint32_t back = c->last_xid - op->xid;
+	uint32_t range = c->highest_xid - c->lowest_xid, back = c->last_xid - op->xid;
+	bool again = op->xid <= c->last_xid && back >= range / 2;
 
+	if (again)
+		c->range_back = (uint64_t)MAX(range, back) + 1;
 	if (op->xid < c->lowest_xid || op->xid > c->highest_xid) {
 		/* What was taken for the whole was only a part. */
 		c->lowest_xid = MIN(c->lowest_xid, op->xid);
 		c->highest_xid = MAX(c->highest_xid, op->xid);
 		c->cycle_ns = INT64_MAX;
 		c->cycle_began_ns = op->call_first_ns;
-	} else if (op->xid <= c->last_xid && back >= (c->highest_xid - c->lowest_xid) / 2) {
+	} else if (again) {
 		int64_t cycle_ns = offset_difference(op->call_first_ns, c->cycle_began_ns);
 
 		c->cycle_ns = min_ns(c->cycle_ns, max_ns(cycle_ns, 0));
@@ -333,6 +336,15 @@ flows_reuse_ns(const struct flows *flows, uint32_t connection)
 	return c->cycle_ns == INT64_MAX ? 0 : c->cycle_ns;
 }
 
+bool
+flows_clean(const struct flows *flows, uint32_t connection)
+{
+	const struct connection *c = flows_at(flows, connection);
+
+	/* Calls that overtake one another go back too; XIDs have soon gone on far beyond that. */
+	return c->range_back == 0 || (uint64_t)c->highest_xid - c->lowest_xid > 4 * c->range_back;
+}
+
 void
 flows_hold(struct flows *flows, uint32_t connection, uint32_t tuple)
 {
@@ -364,6 +376,16 @@ flows_bound(const struct flows *flows, uint32_t connection)
 	return c->bound;
 }
 
+bool
+flows_same(const struct flows *flows, uint32_t first, uint32_t client)
+{
+	const struct connection *f = flows_at(flows, first);
+	const struct tuple *t = tuple_at(flows, f->tuple);
+
+	return flows_bound(flows, first) == client ||
+	    (f->tuple == flows_at(flows, client)->tuple && t->epochs[0] == 1 && t->epochs[1] == 1);
+}
+
 static void
 set_bound(struct flows *flows, uint32_t one, uint32_t other, bool translated)
 {
@@ -388,8 +410,9 @@ flows_matched(struct flows *flows, uint32_t first, uint32_t client)
 	struct connection *f = flows_at(flows, first), *c = flows_at(flows, client);
 
 	f->misses = c->misses = 0;
-	if (f->tuple == c->tuple && (flows_bound(flows, first) != client ||
-	    flows_bound(flows, client) != first)) {
+	/* A connection may meet an epoch more where one side did not see its end; that one stays unbound. */
+	if (f->tuple == c->tuple && flows_bound(flows, first) == FLOW_NONE &&
+	    flows_bound(flows, client) == FLOW_NONE) {
 		set_bound(flows, first, client, false);
 		set_bound(flows, client, first, false);
 	}
@@ -407,95 +430,4 @@ flows_missed(struct flows *flows, uint32_t connection)
 	c->unbound++;
 	set_bound(flows, other, FLOW_NONE, false);
 	flows_at(flows, other)->unbound++;
-}
-
-static void
-count_vote(struct flows *flows, uint32_t one, uint32_t other, bool solid)
-{
-	struct connection *c = flows_at(flows, one);
-	uint64_t serial = flows_at(flows, other)->serial;
-	struct vote *room = NULL;
-
-	c->votes_solid |= solid;
-	for (unsigned i = 0; i < FLOW_VOTES; i++) {
-		struct vote *vote = &c->votes[i];
-
-		if (vote->count > 0 && vote->serial == serial) {
-			vote->count++;
-			return;
-		}
-		if (vote->count == 0 && room == NULL)
-			room = vote;
-	}
-	if (room != NULL) {
-		if (room == c->votes)
-			c->ops_before_votes = c->ops - 1;
-		*room = (struct vote){ .serial = serial, .connection = other, .count = 1 };
-		return;
-	}
-	/* A newcomer and one vote of each of the others cancel out: a majority survives. */
-	for (unsigned i = 0; i < FLOW_VOTES; i++)
-		c->votes[i].count--;
-}
-
-void
-flows_vote(struct flows *flows, uint32_t first, uint32_t client, bool solid)
-{
-	count_vote(flows, first, client, solid);
-	count_vote(flows, client, first, solid);
-}
-
-/* The votes for `other`, and the most that any other one has that is still free. */
-static uint32_t
-tally(const struct flows *flows, const struct connection *c, uint32_t other, uint32_t *rival)
-{
-	uint32_t count = 0;
-
-	*rival = 0;
-	for (unsigned i = 0; i < FLOW_VOTES; i++) {
-		const struct vote *vote = &c->votes[i];
-
-		if (vote->count == 0)
-			continue;
-		if (vote->connection == other && flows_at(flows, other)->serial == vote->serial)
-			count = vote->count;
-		else if (flows_at(flows, vote->connection)->serial != vote->serial ||
-		    flows_bound(flows, vote->connection) == FLOW_NONE)
-			*rival = MAX(*rival, vote->count);
-	}
-	return count;
-}
-
-/* Most of what the connection carried since then must have agreed: chance agrees now and then. */
-static bool
-mostly(const struct connection *c, uint32_t count)
-{
-	return (uint64_t)count * 4 >= c->ops - c->ops_before_votes;
-}
-
-uint32_t
-flows_elected(const struct flows *flows, uint32_t connection, bool last)
-{
-	const struct connection *c = flows_at(flows, connection), *o;
-	uint32_t best = FLOW_NONE, most = 0, rival, other_rival, count;
-
-	for (unsigned i = 0; i < FLOW_VOTES; i++)
-		if (c->votes[i].count > most &&
-		    flows_at(flows, c->votes[i].connection)->serial == c->votes[i].serial) {
-			most = c->votes[i].count;
-			best = c->votes[i].connection;
-		}
-	if (best == FLOW_NONE || c->unbound >= CHANCES || flows_bound(flows, best) != FLOW_NONE)
-		return FLOW_NONE;
-	o = flows_at(flows, best);
-	count = tally(flows, c, best, &rival);
-	count = MIN(count, tally(flows, o, connection, &other_rival));
-	rival = MAX(rival, other_rival);
-	if (o->unbound >= CHANCES || !mostly(c, count) || !mostly(o, count))
-		return FLOW_NONE;
-	if (count >= ENOUGH_VOTES + 2 * rival)
-		return best;
-	if (!last || count == 0)
-		return FLOW_NONE;
-	return count >= SURE_VOTES + 2 * rival || (rival == 0 && c->votes_solid) ? best : FLOW_NONE;
 }

@@ -17,13 +17,18 @@ struct tuple {
 	uint32_t hash_next;
 	uint32_t host_next, host_prev;	/* tuples of the same two hosts, newest first */
 	uint32_t uses;			/* connections and waiting ops */
+	uint32_t epochs[2];		/* connections so far, by side as seen[] */
 	bool seen[2];			/* by enum pair_side of the captures as given */
 };
 
+/* What speaks for a connection of the other side being this one; votes.h. */
 struct vote {
 	uint64_t serial;	/* of the connection meant: its number may be another's by now */
+	uint64_t first, last;	/* places of this connection's ops that voted so */
 	uint32_t connection;
 	uint32_t count;
+	uint32_t alone;		/* of them, by ops that fitted no other connection */
+	bool solid;		/* arguments agreed, not only numbers */
 };
 
 /* One epoch of a connection in one capture. */
@@ -38,14 +43,13 @@ struct connection {
 	uint32_t lowest_xid, highest_xid, last_xid;
 	int64_t cycle_began_ns;	/* when XIDs last began again from the low end */
 	int64_t cycle_ns;	/* shortest time from one beginning to the next */
+	uint64_t range_back;	/* of XIDs, or of the way back, when one last went back by half of them or more */
 	uint32_t bound;		/* the other side's, or FLOW_NONE */
 	uint64_t bound_serial;
-	uint64_t ops_before_votes;
 	struct vote votes[FLOW_VOTES];
 	uint16_t capture;
 	uint8_t unbound;	/* how often a binding turned out to be wrong */
 	bool translated;	/* bound by content */
-	bool votes_solid;	/* one of the votes had arguments that agreed */
 	uint32_t misses;	/* ops since the last match, of a translated one */
 };
 
@@ -71,10 +75,14 @@ void flows_settle(struct flows *flows, uint32_t tuple);
 
 /* The connection bound to this one, FLOW_NONE: there is none any more. */
 uint32_t flows_bound(const struct flows *flows, uint32_t connection);
+/* Both are the same epoch: bound, or the only ones between equal tuples. */
+bool flows_same(const struct flows *flows, uint32_t first, uint32_t client);
 /* Two of different tuples are the same connection. */
 void flows_translate(struct flows *flows, uint32_t first, uint32_t client);
-/* An op of each was matched; of equal tuples, the latest match binds. */
+/* An op of each was matched; of equal tuples, that binds them if neither is bound. */
 void flows_matched(struct flows *flows, uint32_t first, uint32_t client);
+/* No XID came again on this connection so far, and not even seemed to. */
+bool flows_clean(const struct flows *flows, uint32_t connection);
 /* An op found no counterpart: a translation that no longer finds anything is given up. */
 void flows_missed(struct flows *flows, uint32_t connection);
 /*
@@ -82,14 +90,5 @@ void flows_missed(struct flows *flows, uint32_t connection);
  * INT64_MAX when XIDs do not come again.
  */
 int64_t flows_reuse_ns(const struct flows *flows, uint32_t connection);
-
-/* An op of each agrees with the other in call, arguments and time. solid: the arguments were there to be compared. */
-void flows_vote(struct flows *flows, uint32_t first, uint32_t client, bool solid);
-/*
- * The connection of the other side that the votes leave no doubt about, or
- * FLOW_NONE. last: nothing follows, so few votes are enough where nothing
- * speaks for another.
- */
-uint32_t flows_elected(const struct flows *flows, uint32_t connection, bool last);
 
 #endif

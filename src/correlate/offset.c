@@ -154,30 +154,43 @@ offset_near(const struct offset *offset, const struct nfs_op *first, const struc
 	return range.low_ns <= middle + OFFSET_ASSUMED_NS && range.high_ns >= middle - OFFSET_ASSUMED_NS;
 }
 
+static bool
+meets(const struct offset_range *a, const struct offset_range *b, int64_t slack)
+{
+	return a->low_ns - slack <= b->high_ns && a->high_ns + slack >= b->low_ns;
+}
+
+/* Both ops have all times; safe: another use of the XID is farther away than that. */
+static enum offset_fit
+fits_fully(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
+    const struct offset_range *range, int64_t safe, bool clean)
+{
+	struct offset_range known = offset_range_at(offset, first->call_first_ns);
+	int64_t slack = slack_ns(first, client);
+
+	if (!meets(range, &known, slack))
+		return clean && meets(range, &known, LOOSE_NOISE_NS) ? OFFSET_LOOSE : OFFSET_IMPOSSIBLE;
+	return drift_ns(offset->at_ns, first->call_first_ns) > max_ns(safe, slack) ?
+	    OFFSET_STALE : OFFSET_FULL;
+}
+
 enum offset_fit
 offset_fits(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
-    int64_t reuse_ns)
+    int64_t reuse_ns, bool clean)
 {
-	int64_t at_ns = op_has(first, OP_HAS_CALL_FIRST) ? first->call_first_ns : offset->at_ns;
-	struct offset_range known = offset_range_at(offset, at_ns), range;
-	bool full = offset_range_of(first, client, &range);
 	int64_t width = offset->range.high_ns - offset->range.low_ns;
-	/* Another use of the XID is farther away than that. */
 	int64_t safe = reuse_ns / 4;
-	int64_t slack = full ? slack_ns(first, client) : min_ns(LOOSE_NOISE_NS, max_ns(STAMP_NOISE_NS, safe));
-	int64_t reach = min_ns(REACH_NS, max_ns(STAMP_NOISE_NS + 4 * min_ns(width, REACH_NS), safe));
+	int64_t noise = min_ns(LOOSE_NOISE_NS, max_ns(STAMP_NOISE_NS, safe));
+	int64_t reach = min_ns(REACH_NS, max_ns(STAMP_NOISE_NS + 4 * min_ns(width, REACH_NS), safe / 2));
+	struct offset_range known, range;
 
-	if (!full && !partial_range(offset, first, client, reach, slack, &range))
+	if (offset_range_of(first, client, &range))
+		return fits_fully(offset, first, client, &range, safe, clean);
+	known = offset_range_at(offset,
+	    op_has(first, OP_HAS_CALL_FIRST) ? first->call_first_ns : offset->at_ns);
+	if (!partial_range(offset, first, client, reach, noise, &range) || !meets(&range, &known, 0))
 		return OFFSET_IMPOSSIBLE;
-	if (full) {
-		range.low_ns -= slack;
-		range.high_ns += slack;
-	}
-	if (range.low_ns > known.high_ns || range.high_ns < known.low_ns)
-		return OFFSET_IMPOSSIBLE;
-	if (drift_ns(offset->at_ns, at_ns) > max_ns(safe, full ? slack : width))
-		return OFFSET_STALE;
-	return full ? OFFSET_FULL : OFFSET_PARTIAL;
+	return reach + known.high_ns - known.low_ns > safe ? OFFSET_STALE : OFFSET_PARTIAL;
 }
 
 void

@@ -38,6 +38,7 @@ enum offset_fit {
 	OFFSET_IMPOSSIBLE,
 	OFFSET_STALE,		/* too long since the last pair to tell it from another use of its XID */
 	OFFSET_PARTIAL,		/* a stamp is missing, the others agree */
+	OFFSET_LOOSE,		/* not quite, but no other use of the XID is near: a stamp is wrong, or the clock */
 	OFFSET_FULL,
 };
 
@@ -110,10 +111,11 @@ bool offset_near(const struct offset *offset, const struct nfs_op *first, const 
 /*
  * Whether both may be the same call. reuse_ns: after that time XIDs come again
  * on their connection, so that times must tell calls apart; INT64_MAX: never.
- * The offset is known.
+ * clean: nothing at all points to another use of the XID there. The offset is
+ * known.
  */
 enum offset_fit offset_fits(const struct offset *offset, const struct nfs_op *first,
-    const struct nfs_op *client, int64_t reuse_ns);
+    const struct nfs_op *client, int64_t reuse_ns, bool clean);
 /* The range at another time than that of the last pair: wider, since the clocks may drift meanwhile. */
 struct offset_range offset_range_at(const struct offset *offset, int64_t first_ns);
 /* States what is known for another time. */

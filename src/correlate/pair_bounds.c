@@ -1,22 +1,30 @@
 #include "correlate/pair_bounds.h"
 
-#include "base/arith.h"
-
-/*
- * The stamps themselves tell: that all are multiples of 8 and two of them of
- * 1000 does not come by chance. Divisions are what costs here.
- */
-int64_t
-resolution_ns(const struct nfs_op *op)
+void
+resolution_init(struct resolution *resolution)
 {
-	int64_t all = op->call_first_ns | op->call_last_ns | op->reply_first_ns | op->reply_last_ns;
-	int64_t first = op->call_first_ns, last = op->reply_last_ns;
+	resolution->begun = false;
+	resolution->unit_ns = 1000;
+}
 
-	if (all % 4 != 0)
-		return 0;
-	if (all % 8 == 0 && first % NS_PER_US == 0 && last % NS_PER_US == 0)
-		return first % NS_PER_MS == 0 && last % NS_PER_MS == 0 ? NS_PER_MS - 1 : NS_PER_US - 1;
-	return first % 100 == 0 && last % 100 == 0 ? 99 : 0;
+void
+resolution_learn(struct resolution *resolution, const struct nfs_op *op)
+{
+	const int64_t stamp_ns[4] = { op->call_first_ns, op->call_last_ns, op->reply_first_ns, op->reply_last_ns };
+
+	if (resolution->unit_ns == 1)
+		return;
+	if (!resolution->begun)
+		resolution->origin_ns = op->call_first_ns;
+	resolution->begun = true;
+	for (unsigned i = 0; i < 4 && resolution->unit_ns > 1; i++) {
+		int64_t distance = wrapping_minus(stamp_ns[i], resolution->origin_ns);
+
+		if (resolution->unit_ns == 1000 && distance % 1000 != 0)
+			resolution->unit_ns = 100;
+		if (resolution->unit_ns == 100 && distance % 100 != 0)
+			resolution->unit_ns = 1;
+	}
 }
 
 /* Adds what one packet says, unless the bound before it implies it or it implies that one. */
@@ -44,7 +52,7 @@ add_bound(struct bound *bound, unsigned count, int64_t server_ns, int64_t client
 }
 
 unsigned
-pair_bounds(const struct op_pair *pair, struct bound bound[PAIR_BOUNDS])
+pair_bounds(const struct op_pair *pair, const struct resolution resolution[2], struct bound bound[PAIR_BOUNDS])
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
 	unsigned flags = server->flags | client->flags, count = 0;
@@ -54,13 +62,13 @@ pair_bounds(const struct op_pair *pair, struct bound bound[PAIR_BOUNDS])
 	if (server->retransmits > 0 || client->retransmits > 0)
 		return 0;
 	if (!(flags & OP_CALL_TIME_DEDUCED)) {
-		tolerance_ns = resolution_ns(server);
+		tolerance_ns = resolution[PAIR_SERVER].unit_ns - 1;
 		count = add_bound(bound, count, server->call_first_ns, client->call_first_ns, tolerance_ns, true);
 		if (client->call_last_ns != client->call_first_ns)
 			count = add_bound(bound, count, server->call_last_ns, client->call_last_ns, tolerance_ns, true);
 	}
 	if (!(flags & OP_REPLY_TIME_DEDUCED)) {
-		tolerance_ns = resolution_ns(client);
+		tolerance_ns = resolution[PAIR_CLIENT].unit_ns - 1;
 		count = add_bound(bound, count, server->reply_first_ns, client->reply_first_ns, tolerance_ns, false);
 		if (server->reply_last_ns != server->reply_first_ns)
 			count = add_bound(bound, count, server->reply_last_ns, client->reply_last_ns, tolerance_ns, false);

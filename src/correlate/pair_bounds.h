@@ -25,18 +25,37 @@ distance_ns(int64_t a, int64_t b)
 	return distance > INT64_MAX ? INT64_MAX : (int64_t)distance;
 }
 
+/* Halfway; rounded down. */
+static inline int64_t
+middle_ns(int64_t a, int64_t b)
+{
+	uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
+
+	return (int64_t)(low + (high - low) / 2);
+}
+
 /*
- * By how much the truth may be later than a stamp of this op: stamps of a
- * coarse unit are cut off. 0 for nanoseconds.
+ * The unit of a capture's stamps, 1000, 100 or 1 ns, as far as they show: the
+ * truth is up to a unit later than a stamp. A clock that is shifted shows the same.
  */
-int64_t resolution_ns(const struct nfs_op *op);
+struct resolution {
+	bool begun;
+	int64_t origin_ns;	/* all stamps so far are whole units from here */
+	int64_t unit_ns;
+};
+
+void resolution_init(struct resolution *resolution);
+/* Takes in the four stamps of an op. */
+void resolution_learn(struct resolution *resolution, const struct nfs_op *op);
 
 /*
  * The bounds that a matched pair proves; both packets of a direction count,
  * each at its own time, upper bounds come first. Of a call that was sent again
  * the two sides may have stamped different copies, so it proves nothing; nor
- * does a stamp that was deduced, as it may be late. Returns their number.
+ * does a stamp that was deduced, as it may be late. resolution: by enum
+ * pair_side. Returns their number.
  */
-unsigned pair_bounds(const struct op_pair *pair, struct bound bound[PAIR_BOUNDS]);
+unsigned pair_bounds(const struct op_pair *pair, const struct resolution resolution[2],
+    struct bound bound[PAIR_BOUNDS]);
 
 #endif

@@ -18,6 +18,7 @@ struct pairing {
 	uint32_t limit;
 	uint64_t seed;
 	uint64_t serials;		/* ops so far */
+	uint64_t *ops;			/* by capture */
 	/* Where walks along lists stand; a removal moves them on. */
 	uint32_t next_aged, next_connected;
 };
@@ -36,6 +37,7 @@ pairing_new(const struct pairing_config *config, pairing_sink_fn *sink, void *co
 	pool_init(&p->field.pools[SIDE_FIRST], 1, p->limit);
 	pool_init(&p->field.pools[SIDE_CLIENTS], p->clients + 1, (uint64_t)p->limit * p->clients);
 	p->field.offsets = g_new0(struct offset, p->clients);
+	p->ops = g_new0(uint64_t, p->clients + 1);
 	for (unsigned i = 0; i < p->clients; i++)
 		offset_init(&p->field.offsets[i], config->hints_ns == NULL ? 0 : config->hints_ns[i]);
 	return p;
@@ -49,6 +51,7 @@ pairing_free(struct pairing *p)
 	for (unsigned i = 0; i < p->clients; i++)
 		offset_clear(&p->field.offsets[i]);
 	g_free(p->field.offsets);
+	g_free(p->ops);
 	pool_clear(&p->field.pools[SIDE_FIRST]);
 	pool_clear(&p->field.pools[SIDE_CLIENTS]);
 	flows_free(p->field.flows);
@@ -131,21 +134,21 @@ evict_oldest(struct pairing *p, unsigned side, unsigned capture)
 }
 
 static void
-pair_up(struct pairing *p, const struct waiting *waiting, uint32_t found)
+pair_up(struct pairing *p, const struct waiting *waiting, const struct search *search)
 {
 	unsigned side = search_side(waiting), other = SIDES - 1 - side;
-	const struct waiting *partner = pool_at(&p->field.pools[other], found);
+	const struct waiting *partner = pool_at(&p->field.pools[other], search->found);
 	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
 	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
 	struct offset *offset = &p->field.offsets[client->capture - 1];
 	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES);
 
-	if (offset->known)
+	if (offset->known && !search->loose)
 		offset_learn(offset, &first->op, &client->op);
 	flows_matched(p->field.flows, first->connection, client->connection);
 	p->sink(p->context, &first->op, &client->op, client->capture,
 	    full ? MATCH_MATCHED : MATCH_PARTIAL);
-	take(p, other, found);
+	take(p, other, search->found);
 }
 
 /* ---- ops that wait, once more ---- */
@@ -166,7 +169,7 @@ again(struct pairing *p, uint32_t id, bool voting, uint32_t *elected)
 	waiting->refused = search.refused;
 	if (search.found == SLAB_NONE)
 		return false;
-	pair_up(p, waiting, search.found);
+	pair_up(p, waiting, &search);
 	take(p, SIDE_CLIENTS, id);
 	return true;
 }
@@ -218,7 +221,7 @@ carry_offset_back(struct pairing *p, unsigned capture)
 		if (search.op->op.call_first_ns > client_ns)
 			continue;
 		search_run(&p->field, &search, false);
-		if (search.found == SLAB_NONE)
+		if (search.found == SLAB_NONE || search.loose)
 			continue;
 		first = &pool_at(&p->field.pools[SIDE_FIRST], search.found)->op;
 		offset_move(offset, min_ns(first->call_first_ns, offset->at_ns));
@@ -256,7 +259,7 @@ arrive(struct pairing *p, struct waiting *waiting)
 
 	search_run(&p->field, &search, true);
 	if (search.found != SLAB_NONE) {
-		pair_up(p, waiting, search.found);
+		pair_up(p, waiting, &search);
 		flows_settle(p->field.flows, waiting->tuple);
 		return;
 	}
@@ -283,6 +286,7 @@ pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 	waiting.op = *op;
 	waiting.call_hash = agree_call_hash(op, p->seed);
 	waiting.serial = ++p->serials;
+	p->ops[capture]++;
 	waiting.connection = flows_connection(p->field.flows, capture, op);
 	waiting.place = flows_at(p->field.flows, waiting.connection)->ops;
 	waiting.tuple = flows_tuple(p->field.flows, waiting.connection, op);
@@ -319,8 +323,13 @@ pairing_finish(struct pairing *p)
 {
 	const struct pool_list *ages = p->field.pools[SIDE_CLIENTS].ages;
 
-	for (unsigned i = 1; i <= p->clients; i++)
-		find_offset(p, i, p->field.offsets[i - 1].known ? LEAST_CALLS : 1);
+	/* Few calls are evidence only where there are few: one or two in many agree by chance. */
+	for (unsigned i = 1; i <= p->clients; i++) {
+		uint64_t least = MIN(p->ops[0], p->ops[i]) / 4;
+
+		find_offset(p, i, p->field.offsets[i - 1].known ? LEAST_CALLS :
+		    (uint32_t)CLAMP(least, 1, LEAST_CALLS));
+	}
 	for (unsigned i = 1; i <= p->clients; i++)
 		go_through_client(p, ages[i].oldest, false);
 	p->field.last = true;

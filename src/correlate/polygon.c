@@ -16,7 +16,7 @@ static const double slack_ns = 1;
 static const double rounding = 0x1p-50;
 static const double slope_max = CLOCK_MAX_DRIFT_PPB * 1e-9;
 /* A band reaches so far around the time that asked for it: stamps come nearly in order. */
-static const double band_before_ns = 0x1p26, band_after_ns = 0x1p30;
+static const double band_before_ns = 0x1p24, band_after_ns = 0x1p26;
 
 /* a - b, kept within the range. */
 static double

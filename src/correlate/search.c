@@ -1,6 +1,7 @@
 #include "correlate/search.h"
 
 #include "correlate/agree.h"
+#include "correlate/votes.h"
 
 enum {
 	CANDIDATES = 64,		/* of one call that are looked at */
@@ -54,7 +55,7 @@ suggest_offset(struct search *search, const struct couple *c, bool exact)
 	take_sample(search, c, exact);
 }
 
-/* Nothing is known: at the very end, what cannot be timed anyway needs no offset. */
+/* Nothing is known: at the very end, where nothing can be timed, nothing needs an offset. */
 static enum offset_fit
 fit_unknown(const struct field *field, struct search *search, const struct couple *c, bool exact)
 {
@@ -63,21 +64,24 @@ fit_unknown(const struct field *field, struct search *search, const struct coupl
 	search->fits = true;
 	if (all_times(c))
 		suggest_offset(search, c, exact);
-	else if (field->last && exact)
+	else if (field->last && exact && c->offset->sample_count == 0 &&
+	    flows_same(field->flows, c->first->connection, c->client->connection))
 		return OFFSET_PARTIAL;
 	return OFFSET_IMPOSSIBLE;
 }
 
-/* XIDs begin again with a connection: where it is not certain that this is the same one, they come again at once. */
+/* XIDs may begin again with a connection: unless both are the same one, they come again at once. */
 static enum offset_fit
 known_fit(const struct field *field, const struct couple *c)
 {
 	uint32_t first = c->first->connection, client = c->client->connection;
 	int64_t reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
+	bool clean = flows_same(field->flows, first, client) && flows_clean(field->flows, first) &&
+	    flows_clean(field->flows, client);
 
-	if (!all_times(c) && flows_bound(field->flows, first) != client)
+	if (!all_times(c) && !clean && reuse_ns == INT64_MAX)
 		reuse_ns = 0;
-	return offset_fits(c->offset, &c->first->op, &c->client->op, reuse_ns);
+	return offset_fits(c->offset, &c->first->op, &c->client->op, reuse_ns, clean);
 }
 
 /*
@@ -92,15 +96,12 @@ fit_in_time(const struct field *field, struct search *search, const struct coupl
 	if (!c->offset->known)
 		return fit_unknown(field, search, c, exact);
 	fit = known_fit(field, c);
-	if (fit == OFFSET_FULL || fit == OFFSET_PARTIAL) {
-		search->fits = true;
+	search->fits = fit > OFFSET_STALE;
+	if (fit == OFFSET_FULL || !exact || !all_times(c))
 		return fit;
-	}
-	if (exact && all_times(c)) {
-		search->refused |= fit == OFFSET_IMPOSSIBLE;
-		suggest_offset(search, c, exact);
-	}
-	return OFFSET_IMPOSSIBLE;
+	search->refused |= fit == OFFSET_IMPOSSIBLE;
+	suggest_offset(search, c, exact);
+	return fit;
 }
 
 /* A candidate that is the same call by name. */
@@ -127,6 +128,13 @@ weigh(struct field *field, struct search *search, struct waiting *candidate, boo
 
 /* ---- on connections that are known to be the same ---- */
 
+/* One was sent again, and more than its number says that it is the other. */
+static bool
+may_wander(const struct nfs_op *a, const struct nfs_op *b)
+{
+	return (a->retransmits > 0 || b->retransmits > 0) && agree_args_known(a, b);
+}
+
 static void
 look_exact(struct field *field, struct search *search, uint32_t tuple)
 {
@@ -137,36 +145,39 @@ look_exact(struct field *field, struct search *search, uint32_t tuple)
 
 	for (unsigned i = 0; id != SLAB_NONE && i < CANDIDATES; id = candidate->next[LINK_EXACT]) {
 		enum offset_fit fit;
-		unsigned partial;
+		enum rank rank;
 
 		candidate = pool_at(pool, id);
 		if (candidate->tuple != tuple || !agree_call(&candidate->op, &search->op->op))
 			continue;
 		i++;
-		if (search->wandering && candidate->op.retransmits == 0 && search->op->op.retransmits == 0)
+		if (search->wandering && !may_wander(&candidate->op, &search->op->op))
 			continue;
 		fit = weigh(field, search, candidate, true);
-		if (fit == OFFSET_IMPOSSIBLE)
+		if (fit <= OFFSET_STALE)
 			continue;
-		partial = fit == OFFSET_PARTIAL;
-		if (search->count[partial]++ == 0)
-			search->best[partial] = id;
-		if (candidate->connection == bound && search->bound_count[partial]++ == 0)
-			search->bound_best[partial] = id;
+		rank = fit == OFFSET_FULL ? RANK_FULL : fit == OFFSET_LOOSE ? RANK_LOOSE : RANK_PARTIAL;
+		if (search->count[rank]++ == 0)
+			search->best[rank] = id;
+		if (candidate->connection == bound && search->bound_count[rank]++ == 0)
+			search->bound_best[rank] = id;
 	}
 }
 
-/* All times come before some; the bound connection before another one with the same addresses. */
-static uint32_t
-the_only(const struct search *search)
+/* The bound connection comes before another one with the same addresses. */
+static void
+choose(struct search *search)
 {
-	for (unsigned partial = 0; partial < 2; partial++) {
-		if (search->count[partial] == 1)
-			return search->best[partial];
-		if (search->count[partial] > 1)
-			return search->bound_count[partial] == 1 ? search->bound_best[partial] : SLAB_NONE;
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		if (search->count[rank] == 0)
+			continue;
+		search->loose = rank == RANK_LOOSE;
+		if (search->count[rank] == 1)
+			search->found = search->best[rank];
+		else if (search->bound_count[rank] == 1)
+			search->found = search->bound_best[rank];
+		return;
 	}
-	return SLAB_NONE;
 }
 
 /*
@@ -212,15 +223,15 @@ is_mutual(struct field *field, const struct search *search)
 		.other = search->side,
 		.wandering = search->wandering,
 	};
-	struct couple c = couple(field, search->op, back.op);
-	bool partial = !all_times(&c);
 	bool bound = flows_bound(field->flows, back.op->connection) == search->op->connection;
-	uint32_t others;
+	uint32_t others = 0;
 
 	look_exact(field, &back, search->op->tuple);
-	others = bound ? back.bound_count[0] : back.count[0];
-	if (partial)
-		others += bound ? back.bound_count[1] : back.count[1];
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		others += bound ? back.bound_count[rank] : back.count[rank];
+		if (search->count[rank] > 0)
+			break;
+	}
 	return others == (search->id != SLAB_NONE);
 }
 
@@ -228,12 +239,12 @@ static void
 run_exact(struct field *field, struct search *search, uint32_t tuple)
 {
 	look_exact(field, search, tuple);
-	search->found = the_only(search);
-	if (search->found == SLAB_NONE && search->count[0] + search->count[1] == 0 &&
+	choose(search);
+	if (search->count[RANK_FULL] + search->count[RANK_LOOSE] + search->count[RANK_PARTIAL] == 0 &&
 	    search->side == SIDE_CLIENTS && tuple == search->op->tuple &&
 	    (search->op->op.retransmits > 0 || field->retransmitted[SIDE_FIRST] > 0)) {
 		look_at_siblings(field, search);
-		search->found = the_only(search);
+		choose(search);
 	}
 	if (search->found != SLAB_NONE && !is_mutual(field, search))
 		search->found = SLAB_NONE;
@@ -241,15 +252,15 @@ run_exact(struct field *field, struct search *search, uint32_t tuple)
 
 /* ---- by content ---- */
 
+/* What fits is put down as a vote, not as the counterpart. */
 static void
-look_content(struct field *field, struct search *search, bool voting)
+look_content(struct field *field, struct search *search, uint32_t fitting[CANDIDATES])
 {
 	struct pool *pool = &field->pools[search->other];
 	uint32_t id = pool_first_content(pool, search->op->call_hash), next;
 
 	for (unsigned i = 0; id != SLAB_NONE && i < CANDIDATES; id = next) {
 		struct waiting *candidate = pool_at(pool, id);
-		struct couple c = couple(field, search->op, candidate);
 
 		next = candidate->next[LINK_CONTENT];
 		if (!agree_call(&candidate->op, &search->op->op))
@@ -259,12 +270,25 @@ look_content(struct field *field, struct search *search, bool voting)
 			continue;
 		}
 		i++;
-		if (flows_bound(field->flows, candidate->connection) != FLOW_NONE ||
-		    weigh(field, search, candidate, false) == OFFSET_IMPOSSIBLE)
-			continue;
-		if (voting)
-			flows_vote(field->flows, c.first->connection, c.client->connection,
-			    agree_args_known(&c.first->op, &c.client->op));
+		if (flows_bound(field->flows, candidate->connection) == FLOW_NONE &&
+		    weigh(field, search, candidate, false) > OFFSET_STALE)
+			fitting[search->count[RANK_FULL]++] = id;
+	}
+}
+
+static void
+vote(struct field *field, const struct search *search, const uint32_t fitting[CANDIDATES])
+{
+	for (uint32_t i = 0; i < search->count[RANK_FULL]; i++) {
+		struct couple c = couple(field, search->op, pool_at(&field->pools[search->other], fitting[i]));
+		const struct ballot ballot = {
+			.connection = { c.first->connection, c.client->connection },
+			.place = { c.first->place, c.client->place },
+			.solid = agree_args_known(&c.first->op, &c.client->op),
+			.alone = search->count[RANK_FULL] == 1,
+		};
+
+		votes_give(field->flows, &ballot);
 	}
 }
 
@@ -272,11 +296,14 @@ static void
 run_content(struct field *field, struct search *search, bool voting)
 {
 	uint32_t own = search->op->connection, other;
+	uint32_t fitting[CANDIDATES];
 
-	look_content(field, search, voting);
-	if (!voting && !field->last)
+	look_content(field, search, fitting);
+	if (voting)
+		vote(field, search, fitting);
+	else if (!field->last)
 		return;
-	other = flows_elected(field->flows, own, field->last);
+	other = votes_elected(field->flows, own, field->last);
 	if (other == FLOW_NONE)
 		return;
 	search->elected[search->side] = own;
@@ -309,10 +336,11 @@ search_contested(struct field *field, const struct waiting *op, bool mark)
 		.other = SIDES - 1 - search_side(op),
 	};
 	uint32_t tuple = tuple_there(field, op);
+	uint32_t fitting[CANDIDATES];
 
 	if (tuple != FLOW_NONE)
 		look_exact(field, &search, tuple);
 	else
-		look_content(field, &search, false);
+		look_content(field, &search, fitting);
 	return search.fits;
 }

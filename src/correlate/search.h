@@ -20,6 +20,9 @@ struct field {
 	bool last;			/* nothing follows */
 };
 
+/* How well a candidate fits; one of the first that has any is the counterpart, or none is. */
+enum rank { RANK_FULL, RANK_LOOSE, RANK_PARTIAL, RANKS };
+
 struct search {
 	const struct waiting *op;
 	uint32_t id;		/* of op if it waits, else SLAB_NONE */
@@ -27,6 +30,7 @@ struct search {
 	bool again;		/* op was looked at before: it says nothing new of offset and flows */
 
 	uint32_t found;		/* the counterpart, or SLAB_NONE */
+	bool loose;		/* it does not quite agree with what is known of the offset */
 	bool refused;		/* one agreed in all but its reply or its times */
 	bool fits;		/* some fit, or might if the offset were known */
 	uint32_t elected[SIDES];	/* connections that votes show to be the same, or FLOW_NONE */
@@ -35,8 +39,8 @@ struct search {
 	unsigned side, other;
 	uint32_t samples;
 	bool wandering;		/* only ops that were sent more than once count */
-	uint32_t best[2], count[2];	/* newest and number of those with all times, without */
-	uint32_t bound_best[2], bound_count[2];	/* of them on the connection bound to op's */
+	/* by enum rank: newest and number of those that fit; of them on the connection bound to op's */
+	uint32_t best[RANKS], count[RANKS], bound_best[RANKS], bound_count[RANKS];
 };
 
 static inline unsigned

@@ -5,14 +5,19 @@
 #include "base/arith.h"
 #include "correlate/pair_bounds.h"
 
+/* So many pairs may say something of the offset at the start: later ones are too far away. */
+enum { START_PAIRS = 4096 };
+
 void
 stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 {
+	stretch->start = stretch->end = (struct reach){ 0 };
 	polygon_init(&stretch->recent);
 	polygon_init(&stretch->young);
 	polygon_init(&stretch->whole);
 	stretch->young_pairs = stretch->whole_pairs = stretch->pairs = 0;
-	stretch->young_ns = stretch->whole_first_ns = stretch->whole_last_ns = stretch->first_ns = 0;
+	stretch->generation = 0;
+	stretch->recent_first_ns = stretch->young_ns = stretch->whole_first_ns = stretch->whole_last_ns = stretch->first_ns = 0;
 	stretch->is_bent = stretch->bends = false;
 	stretch->follows = change_frame != NULL;
 	for (unsigned side = 0; side < 2; side++)
@@ -41,6 +46,45 @@ stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsig
 	return false;
 }
 
+/*
+ * True when the first bound is tighter than the second at the second's time,
+ * after more drift than any clock has: 1/512 is beyond CLOCK_MAX_DRIFT_PPB.
+ * Of a lower and an upper bound: true when they exclude each other.
+ */
+static bool
+leads(const struct bound *bound, const struct bound *other)
+{
+	bool is_lower = bound->offset_ns < other->offset_ns;
+
+	return bound->upper == is_lower &&
+	    distance_ns(bound->offset_ns, other->offset_ns) > distance_ns(bound->at_ns, other->at_ns) / 512;
+}
+
+static void
+reach_out(struct stretch *stretch, const struct bound *bound)
+{
+	struct bound *first = &stretch->start.best[bound->upper], *last = &stretch->end.best[bound->upper];
+
+	if (!stretch->end.has[bound->upper]) {
+		stretch->start.has[bound->upper] = stretch->end.has[bound->upper] = true;
+		*first = *last = *bound;
+		return;
+	}
+	if (!leads(last, bound))
+		*last = *bound;
+	if (stretch->pairs < START_PAIRS && leads(bound, first))
+		*first = *bound;
+}
+
+bool
+stretch_jumps(const struct reach *end, const struct reach *start)
+{
+	for (unsigned upper = 0; upper < 2; upper++)
+		if (end->has[upper] && start->has[!upper] && leads(&end->best[upper], &start->best[!upper]))
+			return true;
+	return false;
+}
+
 /* Counts a pair that was taken in; the next generation takes over when it is old enough. */
 static void
 count(struct stretch *stretch, const struct op_pair *pair)
@@ -48,7 +92,7 @@ count(struct stretch *stretch, const struct op_pair *pair)
 	int64_t first_ns = pair->op[PAIR_SERVER].call_first_ns, last_ns = pair->op[PAIR_SERVER].reply_last_ns;
 
 	if (stretch->pairs++ == 0)
-		stretch->first_ns = first_ns;
+		stretch->first_ns = stretch->recent_first_ns = first_ns;
 	stretch->first_ns = min_ns(stretch->first_ns, first_ns);
 	if (stretch->whole_pairs++ == 0) {
 		stretch->whole_first_ns = first_ns;
@@ -60,8 +104,11 @@ count(struct stretch *stretch, const struct op_pair *pair)
 		stretch->young_ns = last_ns;
 	if (stretch->young_pairs < RECENT_PAIRS || distance_ns(last_ns, stretch->young_ns) < RECENT_NS)
 		return;
-	if (polygon_known(&stretch->young))
+	if (polygon_known(&stretch->young)) {
 		polygon_copy(&stretch->recent, &stretch->young);
+		stretch->recent_first_ns = stretch->young_ns;
+		stretch->generation++;
+	}
 	polygon_init(&stretch->young);
 	stretch->young_pairs = 0;
 }
@@ -77,6 +124,8 @@ stretch_learn(struct stretch *stretch, const struct op_pair *pair, const struct 
 		if (!stretch->is_bent)
 			stretch->is_bent = !polygon_cut(&stretch->whole, bound, bounds);
 	}
+	for (unsigned i = 0; i < bounds; i++)
+		reach_out(stretch, &bound[i]);
 	count(stretch, pair);
 	return true;
 }
@@ -85,8 +134,7 @@ void
 stretch_straighten(struct stretch *stretch)
 {
 	polygon_copy(&stretch->whole, &stretch->recent);
-	stretch->whole_first_ns = stretch->young_ns;
-	stretch->whole_last_ns = max_ns(stretch->whole_first_ns, stretch->whole_last_ns);
+	stretch->whole_first_ns = stretch->recent_first_ns;
 	stretch->whole_pairs = stretch->young_pairs;
 	stretch->is_bent = false;
 }

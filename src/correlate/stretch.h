@@ -16,8 +16,18 @@
 enum { RECENT_PAIRS = 1000 };
 #define RECENT_NS (4 * (int64_t)NS_PER_S)
 
+/* The bounds that say most of the offset at one end of a stretch, whatever its drift is. */
+struct reach {
+	bool has[2];
+	struct bound best[2];		/* lower, upper */
+};
+
 struct stretch {
+	struct reach start, end;
+
 	struct polygon recent;
+	int64_t recent_first_ns;	/* server clock */
+	uint64_t generation;		/* of it, from 0 */
 	struct polygon young;		/* the generation that follows: part of recent's bounds */
 	uint64_t young_pairs;
 	int64_t young_ns;		/* server clock, its begin */
@@ -44,6 +54,11 @@ bool stretch_holds(const struct stretch *stretch, const struct op_pair *pair);
 bool stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsigned bounds);
 /* Takes in the bounds of a pair; false, with nothing changed, when they leave no recent line. */
 bool stretch_learn(struct stretch *stretch, const struct op_pair *pair, const struct bound *bound, unsigned bounds);
+/*
+ * True when the offset jumped from the end of one stretch to the start of the
+ * other: no drift takes it there, be it that of a clock that is being slewed.
+ */
+bool stretch_jumps(const struct reach *end, const struct reach *start);
 /* When it is bent: the line through all begins anew with the recent pairs. */
 void stretch_straighten(struct stretch *stretch);
 

@@ -39,16 +39,25 @@ place(struct suspicion *suspicion, const struct stretch *now, const struct op_pa
 	stretch_init(&suspicion->next, suspicion->frame);
 }
 
-void
-suspicion_begin(struct suspicion *suspicion, const struct stretch *now, const struct op_pair *pair,
+/* All that was heard so far is void. */
+static void
+suspect(struct suspicion *suspicion, const struct stretch *now, const struct op_pair *pair,
     const struct bound *bound, unsigned bounds)
 {
-	suspicion->confirmed = suspicion->has_bound = false;
+	suspicion->has_bound = false;
 	suspicion->frame[0] = suspicion->frame[1] = 0;
 	suspicion->unplaced = 0;
 	suspicion->since_ns = pair->op[PAIR_SERVER].reply_last_ns;
 	suspicion->behind = suspicion->for_next = suspicion->for_now = 0;
 	place(suspicion, now, pair, bound, bounds);
+}
+
+void
+suspicion_begin(struct suspicion *suspicion, const struct stretch *now, const struct op_pair *pair,
+    const struct bound *bound, unsigned bounds)
+{
+	suspect(suspicion, now, pair, bound, bounds);
+	suspicion->confirmed = false;
 }
 
 bool
@@ -97,7 +106,7 @@ suspicion_hear(struct suspicion *suspicion, const struct stretch *now, const str
 	fits_now = !stretch_excludes(now, bound, bounds);
 	fits_next = stretch_learn(&suspicion->next, pair, bound, bounds);
 	if (!fits_now && (!fits_next || !suspicion->confirmed)) {
-		suspicion_begin(suspicion, now, pair, bound, bounds);
+		suspect(suspicion, now, pair, bound, bounds);
 		suspicion->confirmed = true;
 		return VERDICT_OPEN;
 	}
@@ -105,19 +114,4 @@ suspicion_hear(struct suspicion *suspicion, const struct stretch *now, const str
 	suspicion->for_next += !fits_now;
 	suspicion->for_now += !fits_next;
 	return decide(suspicion, pair);
-}
-
-bool
-suspicion_jump(const struct suspicion *suspicion, const struct stretch *now, struct clock_step *step)
-{
-	int64_t low, high, next_low, next_high;
-
-	step->at_ns = suspicion->next.first_ns;
-	step->step_ns = 0;
-	if (!polygon_offset(&now->recent, step->at_ns, step->at_ns, &low, &high) ||
-	    !polygon_offset(&suspicion->next.recent, step->at_ns, step->at_ns, &next_low, &next_high))
-		return true;
-	step->step_ns = wrapping_minus(next_low + distance_ns(next_low, next_high) / 2,
-	    low + distance_ns(low, high) / 2);
-	return next_low > high || next_high < low;
 }

@@ -40,10 +40,5 @@ enum verdict suspicion_hear(struct suspicion *suspicion, const struct stretch *n
     const struct bound *bound, unsigned bounds);
 /* True when a pair is surely behind the step. */
 bool suspicion_is_behind(const struct suspicion *suspicion, const struct op_pair *pair);
-/*
- * True when the two lines exclude each other where the new one begins, so that
- * the offset has jumped, and how; or when one of them is unknown (step_ns is 0).
- */
-bool suspicion_jump(const struct suspicion *suspicion, const struct stretch *now, struct clock_step *step);
 
 #endif

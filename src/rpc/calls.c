@@ -15,41 +15,20 @@
 #include "rpc/header.h"
 #include "rpc/names.h"
 #include "rpc/orphans.h"
+#include "rpc/outstanding.h"
 
 enum {
-	NONE = UINT32_MAX,
 	/* A reply this much in front of its call in time still is its reply: packets may be out of order. */
 	REPLY_BEFORE_CALL_NS = 20 * NS_PER_MS,
 	RECENT = 8,
 	NEAR_XIDS = 1 << 16,
 	CALL_PROGRAM_END = 16,		/* XID, type, RPC version, program: RFC 5531 section 9 */
 	TRANSIENT_PROGRAMS = 0x40000000,	/* RFC 5531 section 8.3: callback programs and above */
-	TOKEN_NONE = 0,
-	TOKEN_ORPHAN = 1 << 30,
+	TOKEN_ORPHAN = 1 << 30,		/* a record's token that names no call: it takes 30 bits */
 };
 
 /* Why a call ends without a reply. */
 enum call_end { CALL_CONNECTION_OVER, CALL_CAPTURE_OVER, CALL_EVICTED, CALL_REPLACED };
-
-struct peer;
-
-struct call {
-	struct nfs_op op;
-	const struct decoder_procedure *procedure;	/* NULL: not known */
-	struct peer *peer;
-	uint64_t serial;		/* of the connection */
-	uint32_t bucket_next;
-	uint32_t older, newer;		/* by age, of all calls */
-	uint32_t sibling_prev, sibling_next;	/* of one connection; next also links free calls */
-	uint32_t args_off;
-	uint32_t generation;		/* tokens of records name call and generation */
-	int64_t reply_end;		/* stream offset behind the reply */
-	uint8_t direction;
-	bool used;
-	bool call_over;			/* its record ended, one way or the other */
-	bool reply_over;		/* its reply is complete */
-	bool unproven;			/* nothing but its own bytes says that it is a call */
-};
 
 /* An answered call whose reply was not acknowledged yet. */
 struct recent {
@@ -78,13 +57,8 @@ struct calls {
 	op_sink_fn *sink;
 	void *context;
 	struct rpc_counters counters;
-	struct call *pool;
-	uint32_t pool_size, made, limit;
-	uint32_t free_head;
-	uint32_t oldest, newest;
-	uint32_t *buckets;
-	uint32_t mask;
-	uint32_t orphan_room;		/* of all connections, grown up to limit */
+	struct outstanding *table;
+	uint32_t orphan_room, orphan_limit;	/* of all connections */
 };
 
 struct calls *
@@ -94,11 +68,8 @@ calls_new(uint32_t limit, op_sink_fn *sink, void *context)
 
 	calls->sink = sink;
 	calls->context = context;
-	calls->limit = MAX(limit, 2);
-	calls->free_head = calls->oldest = calls->newest = NONE;
-	calls->mask = 63;
-	calls->buckets = g_new(uint32_t, calls->mask + 1);
-	memset(calls->buckets, 0xff, (calls->mask + 1) * sizeof *calls->buckets);
+	calls->table = outstanding_new(limit);
+	calls->orphan_limit = limit;
 	return calls;
 }
 
@@ -107,8 +78,7 @@ calls_free(struct calls *calls)
 {
 	if (calls == NULL)
 		return;
-	g_free(calls->pool);
-	g_free(calls->buckets);
+	outstanding_free(calls->table);
 	g_free(calls);
 }
 
@@ -127,92 +97,6 @@ rpc_counters_add(struct rpc_counters *sum, const struct rpc_counters *part)
 
 	for (size_t i = 0; i < sizeof *sum / sizeof *into; i++)
 		into[i] += from[i];
-}
-
-/* ---- the table ---- */
-
-static uint32_t
-bucket_of(const struct calls *calls, uint64_t serial, uint8_t direction, uint32_t xid)
-{
-	uint64_t h = (serial << 33 | (uint64_t)direction << 32 | xid) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(h >> 32) & calls->mask;
-}
-
-static struct call *
-find_call(const struct calls *calls, uint64_t serial, uint8_t direction, uint32_t xid)
-{
-	uint32_t at = calls->buckets[bucket_of(calls, serial, direction, xid)];
-
-	while (at != NONE) {
-		struct call *call = &calls->pool[at];
-
-		if (call->op.xid == xid && call->serial == serial && call->direction == direction)
-			return call;
-		at = call->bucket_next;
-	}
-	return NULL;
-}
-
-static void
-grow_pool(struct calls *calls)
-{
-	uint32_t size = calls->pool_size == 0 ? 64 : MIN(calls->pool_size * 2, calls->limit);
-
-	calls->pool = g_renew(struct call, calls->pool, size);
-	memset(calls->pool + calls->pool_size, 0, (size - calls->pool_size) * sizeof *calls->pool);
-	calls->pool_size = size;
-	while (calls->mask + 1 < size)
-		calls->mask = calls->mask * 2 + 1;
-	calls->buckets = g_renew(uint32_t, calls->buckets, calls->mask + 1);
-	memset(calls->buckets, 0xff, (calls->mask + 1) * sizeof *calls->buckets);
-	for (uint32_t i = 0; i < calls->made; i++) {
-		struct call *call = &calls->pool[i];
-		uint32_t *bucket;
-
-		if (!call->used)
-			continue;
-		bucket = &calls->buckets[bucket_of(calls, call->serial, call->direction, call->op.xid)];
-		call->bucket_next = *bucket;
-		*bucket = i;
-	}
-}
-
-static void
-unlink_bucket(struct calls *calls, struct call *call)
-{
-	uint32_t index = (uint32_t)(call - calls->pool);
-	uint32_t *at = &calls->buckets[bucket_of(calls, call->serial, call->direction, call->op.xid)];
-
-	while (*at != index)
-		at = &calls->pool[*at].bucket_next;
-	*at = call->bucket_next;
-}
-
-static void
-free_call(struct calls *calls, struct call *call)
-{
-	uint32_t index = (uint32_t)(call - calls->pool);
-
-	unlink_bucket(calls, call);
-	if (call->older != NONE)
-		calls->pool[call->older].newer = call->newer;
-	else
-		calls->oldest = call->newer;
-	if (call->newer != NONE)
-		calls->pool[call->newer].older = call->older;
-	else
-		calls->newest = call->older;
-	if (call->sibling_prev != NONE)
-		calls->pool[call->sibling_prev].sibling_next = call->sibling_next;
-	else
-		call->peer->first = call->sibling_next;
-	if (call->sibling_next != NONE)
-		calls->pool[call->sibling_next].sibling_prev = call->sibling_prev;
-	call->used = false;
-	call->generation++;
-	call->sibling_next = calls->free_head;
-	calls->free_head = index;
 }
 
 /* ---- a call's end ---- */
@@ -237,7 +121,7 @@ emit(struct calls *calls, struct call *call, enum op_outcome outcome)
 	call->op.outcome = (uint8_t)outcome;
 	calls->counters.outcomes[outcome]++;
 	calls->sink(calls->context, &call->op);
-	free_call(calls, call);
+	outstanding_remove(calls->table, call);
 }
 
 /* The call has its reply, and both records are over. */
@@ -276,10 +160,10 @@ outcome_of(const struct call *call, int64_t now_ns, enum call_end why)
 static bool
 is_near(const struct peer *peer, uint32_t xid)
 {
-	int32_t apart = (int32_t)(xid - peer->answered_xid);
-	int32_t swapped = (int32_t)(GUINT32_SWAP_LE_BE(xid) - GUINT32_SWAP_LE_BE(peer->answered_xid));
+	uint32_t apart = xid - peer->answered_xid;
+	uint32_t swapped = GUINT32_SWAP_LE_BE(xid) - GUINT32_SWAP_LE_BE(peer->answered_xid);
 
-	return peer->answered && (ABS(apart) <= NEAR_XIDS || ABS(swapped) <= NEAR_XIDS);
+	return peer->answered && (apart + NEAR_XIDS <= 2 * NEAR_XIDS || swapped + NEAR_XIDS <= 2 * NEAR_XIDS);
 }
 
 /*
@@ -295,7 +179,7 @@ give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum call_e
 	call->op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
 	if (call->unproven && !is_near(call->peer, call->op.xid)) {
 		calls->counters.calls--;
-		free_call(calls, call);
+		outstanding_remove(calls->table, call);
 		return;
 	}
 	if (call->unproven && outcome == OP_UNANSWERED)
@@ -306,63 +190,20 @@ give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum call_e
 }
 
 static struct call *
-new_call(struct calls *calls, struct peer *peer, const struct nfs_op *op, uint64_t serial, uint8_t direction)
+new_call(struct calls *calls, struct peer *peer, const struct nfs_op *op, uint8_t direction)
 {
-	uint32_t index;
-	uint32_t *bucket;
+	struct call *oldest = outstanding_overflow(calls->table);
 	struct call *call;
 
-	if (calls->free_head == NONE && calls->made == calls->limit) {
-		call = &calls->pool[calls->oldest];
-		give_up_call(calls, call, INT64_MIN, CALL_EVICTED);
-	}
-	if (calls->free_head != NONE) {
-		index = calls->free_head;
-		calls->free_head = calls->pool[index].sibling_next;
-	} else {
-		if (calls->made == calls->pool_size)
-			grow_pool(calls);
-		index = calls->made++;
-	}
-	call = &calls->pool[index];
-	*call = (struct call){ .op = *op, .peer = peer, .serial = serial, .direction = direction,
-	    .used = true, .generation = call->generation, .older = calls->newest, .newer = NONE,
-	    .sibling_prev = NONE, .sibling_next = peer->first };
-	if (calls->newest != NONE)
-		calls->pool[calls->newest].newer = index;
-	else
-		calls->oldest = index;
-	calls->newest = index;
-	if (peer->first != NONE)
-		calls->pool[peer->first].sibling_prev = index;
-	peer->first = index;
-	bucket = &calls->buckets[bucket_of(calls, serial, direction, op->xid)];
-	call->bucket_next = *bucket;
-	*bucket = index;
+	if (oldest != NULL)
+		give_up_call(calls, oldest, INT64_MIN, CALL_EVICTED);
+	call = outstanding_add(calls->table, op, op->connection, direction, &peer->first);
+	call->peer = peer;
 	calls->counters.calls++;
 	return call;
 }
 
 /* ---- records ---- */
-
-/* Record tokens: index and generation of a call, so that an evicted call is not touched. */
-static uint32_t
-token_of(const struct calls *calls, const struct call *call)
-{
-	return ((uint32_t)(call - calls->pool) + 1) | (call->generation & 0xff) << 22;
-}
-
-static struct call *
-call_of(const struct calls *calls, uint32_t token)
-{
-	uint32_t index = (token & 0x3fffff) - 1;
-	struct call *call;
-
-	if (token == TOKEN_NONE || token & TOKEN_ORPHAN)
-		return NULL;
-	call = &calls->pool[index];
-	return call->used && (call->generation & 0xff) == (token >> 22 & 0xff) ? call : NULL;
-}
 
 static struct peer *
 peer_of(struct connection_info *connection)
@@ -371,7 +212,7 @@ peer_of(struct connection_info *connection)
 
 	if (peer == NULL) {
 		peer = g_new0(struct peer, 1);
-		peer->first = NONE;
+		peer->first = CALL_NONE;
 		peer->connection = connection;
 		connection->rpc = peer;
 	}
@@ -487,7 +328,7 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	/* callbacks come from the other end, on the same connection (RFC 8881 section 2.10.3.1) */
 	if (message->program < TRANSIENT_PROGRAMS)
 		connection_set_caller(record->connection, record->direction);
-	call = find_call(calls, op.connection, record->direction, op.xid);
+	call = outstanding_find(calls->table, op.connection, record->direction, op.xid);
 	if (call != NULL && same_call(&call->op, &op)) {
 		call->op.retransmits++;
 		calls->counters.retransmitted_calls++;
@@ -503,10 +344,10 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	}
 	if (op.flags & OP_CALL_MALFORMED)
 		calls->counters.malformed++;
-	call = new_call(calls, peer, &op, op.connection, record->direction);
+	call = new_call(calls, peer, &op, record->direction);
 	call->args_off = message->header_complete ? message->body.off : 0;
 	call->unproven = (record->flags & RECORD_UNPROVEN) != 0;
-	record->token = token_of(calls, call);
+	record->token = outstanding_token(calls->table, call);
 	adopt_orphan(calls, call);
 	return HEAD_TAKEN;
 }
@@ -558,7 +399,7 @@ reply_goes_on(const struct call *call, const struct rpc_message *message)
 static enum head_result
 take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
 {
-	struct call *call = find_call(calls, record->connection->serial, !record->direction, message->xid);
+	struct call *call = outstanding_find(calls->table, record->connection->serial, !record->direction, message->xid);
 	struct reply_times times = { .first_ns = record->first_ns, .first_frame = record->first_frame,
 	    .deduced = (record->flags & RECORD_TIME_DEDUCED) != 0 };
 	struct peer *peer;
@@ -570,7 +411,7 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 		return HEAD_TAKEN;
 	if (call != NULL) {
 		reply_head(calls, call, message, &times);
-		record->token = token_of(calls, call);
+		record->token = outstanding_token(calls->table, call);
 		return HEAD_TAKEN;
 	}
 	peer = peer_of(record->connection);
@@ -580,7 +421,7 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 		calls->orphan_room -= orphans_room(peer->orphans);
 	calls->counters.orphan_replies++;
 	record->token = TOKEN_ORPHAN |
-	    orphans_add(peer->orphans, record, message->xid, calls->orphan_room < calls->limit);
+	    orphans_add(peer->orphans, record, message->xid, calls->orphan_room < calls->orphan_limit);
 	calls->orphan_room += orphans_room(peer->orphans);
 	return HEAD_TAKEN;
 }
@@ -606,7 +447,7 @@ on_header(void *context, const struct connection_info *connection, uint8_t direc
 	}
 	if (rpc_reply_likeness(&cursor) == 0)
 		return HEADER_NO;
-	call = find_call(calls, connection->serial, !direction, xdr_load32(bytes));
+	call = outstanding_find(calls->table, connection->serial, !direction, xdr_load32(bytes));
 	return call != NULL && !op_has(&call->op, OP_HAS_REPLY_FIRST) ? HEADER_YES : HEADER_MAYBE;
 }
 
@@ -690,9 +531,9 @@ on_end(void *context, struct rpc_record *record)
 
 		if (!orphans_end(peer->orphans, record->token & ORPHAN_NUMBERS, record, &xid))
 			return;
-		call = find_call(calls, record->connection->serial, !record->direction, xid);
+		call = outstanding_find(calls->table, record->connection->serial, !record->direction, xid);
 	} else {
-		call = call_of(calls, record->token);
+		call = outstanding_of(calls->table, record->token);
 	}
 	if (call == NULL)
 		return;
@@ -707,7 +548,7 @@ static void
 on_abandon(void *context, struct rpc_record *record)
 {
 	struct calls *calls = context;
-	struct call *call = call_of(calls, record->token);
+	struct call *call = record->token & TOKEN_ORPHAN ? NULL : outstanding_of(calls->table, record->token);
 
 	if (call == NULL)
 		return;
@@ -744,18 +585,13 @@ on_over(void *context, struct connection_info *connection, int64_t ts_ns, enum s
 {
 	struct calls *calls = context;
 	struct peer *peer = connection->rpc;
-	uint32_t at, last = NONE;
+	struct call *call;
 	enum call_end end = why == END_OF_CONNECTION ? CALL_CONNECTION_OVER :
 	    why == END_OF_CAPTURE ? CALL_CAPTURE_OVER : CALL_EVICTED;
 
 	if (peer == NULL)
 		return;
-	for (at = peer->first; at != NONE; at = calls->pool[at].sibling_next)
-		last = at;
-	while (last != NONE) {
-		struct call *call = &calls->pool[last];
-
-		last = call->sibling_prev;
+	while ((call = outstanding_first_of(calls->table, peer->first)) != NULL) {
 		if (call->reply_over)
 			emit_answered(calls, call, connection);
 		else

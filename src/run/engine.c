@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/errors.h"
 #include "capture/source_set.h"
 #include "run/correlation.h"
 #include "run/output.h"
@@ -25,6 +27,7 @@ struct engine {
 	int signals;
 	int stopped_by;			/* a signal, 0: none */
 	bool failed;
+	bool wrong_usage;		/* the filter */
 };
 
 static void
@@ -84,7 +87,17 @@ begin_again(void *context)
 
 /* ---- what is read ---- */
 
-/* True when a capture can be opened; standard input is believed, it cannot be opened twice. */
+/* What was read of a pipe is gone: it is opened once. */
+static bool
+is_stream(const char *path)
+{
+	struct stat status;
+
+	return strcmp(path, "-") == 0 ||
+	    (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
+/* True when a capture can be opened; streams are believed. */
 static bool
 is_readable(struct engine *engine, const char *const *paths)
 {
@@ -92,11 +105,13 @@ is_readable(struct engine *engine, const char *const *paths)
 	struct source_set *set;
 
 	for (unsigned i = 0; paths[i] != NULL; i++)
-		if (strcmp(paths[i], "-") == 0)
+		if (is_stream(paths[i]))
 			return true;
 	set = source_set_open(paths, engine->options->filter, &error);
-	if (set == NULL)
+	if (set == NULL) {
+		engine->wrong_usage = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
 		fail(engine, error);
+	}
 	source_set_free(set);
 	return set != NULL;
 }
@@ -126,7 +141,7 @@ choose_captures(struct engine *engine)
 	if (options->server->len > 0)
 		add_capture(engine, options->server, engine->captures);
 	server = engine->captures->len > 0;
-	for (unsigned i = 0; i < options->clients->len; i++)
+	for (unsigned i = 0; i < options->clients->len && !engine->wrong_usage; i++)
 		add_capture(engine, g_ptr_array_index(options->clients, i), engine->captures);
 	if (options->clients->len == 0)
 		return;
@@ -360,7 +375,9 @@ engine_run(const struct options *options, struct log *log)
 	engine.ids = ids_new();
 	engine.signals = signals_open();
 	choose_captures(&engine);
-	if (engine.captures->len > 0 && open_ops(&engine))
+	if (engine.wrong_usage)
+		status = EXIT_USAGE;
+	else if (engine.captures->len > 0 && open_ops(&engine))
 		status = correlate_all(&engine);
 	correlation_clear(&engine.found);
 	ops_writer_free(engine.ops_writer);

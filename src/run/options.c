@@ -205,7 +205,8 @@ expand(GPtrArray *files, const char *path)
 			else
 				g_free(file);
 		}
-		qsort(files->pdata + before, files->len - before, sizeof *files->pdata, by_name);
+		if (files->len > before)
+			qsort(files->pdata + before, files->len - before, sizeof *files->pdata, by_name);
 	} else if (strcmp(path, "-") != 0 && stat(path, &status) != 0 && strpbrk(path, "*?[") != NULL &&
 	    glob(path, 0, NULL, &found) == 0) {
 		for (size_t i = 0; i < found.gl_pathc; i++)

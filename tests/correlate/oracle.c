@@ -75,7 +75,7 @@ roomiest(const struct program *program)
 {
 	long double low = -slope_max, high = slope_max;
 
-	for (unsigned i = 0; i < 120; i++) {
+	for (unsigned i = 0; i < 90; i++) {
 		long double first = low + (high - low) / 3, second = high - (high - low) / 3;
 
 		if (room(program, first) < room(program, second))
@@ -92,7 +92,7 @@ last_slope(const struct program *program, long double inside, long double limit)
 {
 	if (room(program, limit) >= 0)
 		return limit;
-	for (unsigned i = 0; i < 80; i++) {
+	for (unsigned i = 0; i < 64; i++) {
 		long double middle = (inside + limit) / 2;
 
 		if (room(program, middle) >= 0)
@@ -107,7 +107,7 @@ last_slope(const struct program *program, long double inside, long double limit)
 static long double
 extreme(const struct program *program, long double at, long double low, long double high, int sign)
 {
-	for (unsigned i = 0; i < 120; i++) {
+	for (unsigned i = 0; i < 90; i++) {
 		long double first = low + (high - low) / 3, second = high - (high - low) / 3;
 		long double a = sign > 0 ? ceiling(program, first) + first * at : -ground(program, first) - first * at;
 		long double b = sign > 0 ? ceiling(program, second) + second * at : -ground(program, second) - second * at;

@@ -173,13 +173,15 @@ fill_truth(const struct traffic_config *config, const struct call *call, struct 
 		}
 }
 
-/* Stamps that are not what they seem. */
+/* Stamps that are not what they seem, but whole units of their clock. */
 static void
 spoil(const struct traffic_config *config, GRand *rand, struct op_pair *pair, struct truth *truth)
 {
-	struct nfs_op *op = &pair->op[g_rand_int_range(rand, 0, 2)];
+	unsigned wrong_side = (unsigned)g_rand_int_range(rand, 0, 2);
 	int64_t by_ns = (int64_t)(config->outlier_ns / (unit(rand) + 0.001));
+	struct nfs_op *op = &pair->op[wrong_side];
 
+	by_ns -= by_ns % config->clock[wrong_side].unit_ns;
 	if (g_rand_boolean(rand))
 		by_ns = -by_ns;
 	if (unit(rand) < config->outliers) {
@@ -193,15 +195,17 @@ spoil(const struct traffic_config *config, GRand *rand, struct op_pair *pair, st
 		}
 	}
 	for (unsigned side = 0; side < 2; side++) {
+		int64_t unit_ns = config->clock[side].unit_ns;
+
 		op = &pair->op[side];
 		if (unit(rand) < config->deduced) {
 			op->flags |= OP_CALL_TIME_DEDUCED;
-			op->call_last_ns += (int64_t)((unit(rand) - 0.5) * 10000000);
+			op->call_last_ns += (int64_t)((unit(rand) - 0.5) * 10000000) / unit_ns * unit_ns;
 			truth->wrong = true;
 		}
 		if (unit(rand) < config->deduced) {
 			op->flags |= OP_REPLY_TIME_DEDUCED;
-			op->reply_first_ns += (int64_t)((unit(rand) - 0.5) * 10000000);
+			op->reply_first_ns += (int64_t)((unit(rand) - 0.5) * 10000000) / unit_ns * unit_ns;
 			truth->wrong = true;
 		}
 		if (unit(rand) < config->resent) {

@@ -20,6 +20,8 @@ enum {
 };
 
 static const uint32_t last_fragment = 0x80000000;
+/* Streams of random numbers, one a call. */
+static const uint64_t fake_streams = UINT64_C(1) << 32;
 
 static void
 put_mark(uint8_t *bytes, uint32_t mark)
@@ -123,14 +125,16 @@ many_fragments(const struct trace_config *config, struct call *call,
 	return record;
 }
 
-/* Payload that imitates RPC is made for this record alone. */
+/* Payload that imitates RPC is made for this record alone, and the same for the copies of a call. */
 static void
-fake_payload(struct sim *sim, struct record *record, const struct message *message, uint32_t xid)
+fake_payload(struct sim *sim, struct record *record, const struct message *message, const struct call *call)
 {
 	uint8_t *whole = g_malloc0(record->end);
+	struct trace_rng rng;
 
+	trace_rng_init(&rng, sim->config->seed, fake_streams + call->id);
 	memcpy(whole, record->head, record->head_len);
-	trace_payload_fakes(&sim->record_rng, xid, whole + record->head_len, message->bulk_len);
+	trace_payload_fakes(&rng, call->xid, whole + record->head_len, message->bulk_len);
 	g_free(record->head);
 	record->head = whole;
 	record->head_len = (uint32_t)record->end;
@@ -148,7 +152,7 @@ make_record(struct sim *sim, struct call *call, struct message *message)
 	} else {
 		record = one_fragment(call, message);
 		if (config->payload == TRACE_FAKES && message->bulk_len > 0)
-			fake_payload(sim, record, message, call->xid);
+			fake_payload(sim, record, message, call);
 	}
 	if (trace_rng_chance(&sim->record_rng, config->split_mark))
 		record->split_bytes = 1 + (uint32_t)trace_rng_below(&sim->record_rng, 3);

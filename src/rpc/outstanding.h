@@ -1,0 +1,56 @@
+/*
+ * The table of calls that wait for their replies: by connection, direction and
+ * XID, by age, and by connection alone.
+ */
+#ifndef RPC_OUTSTANDING_H
+#define RPC_OUTSTANDING_H
+
+#include <nfscorr/nfs_op.h>
+
+struct peer;
+
+enum { CALL_NONE = UINT32_MAX };
+
+struct call {
+	struct nfs_op op;
+	struct peer *peer;		/* the state of its connection */
+	uint64_t serial;		/* of the connection */
+	int64_t reply_end;		/* stream offset behind the reply */
+	uint32_t args_off;		/* of the arguments in the record; 0: not known */
+	uint8_t direction;
+	bool call_over;			/* its record ended, one way or the other */
+	bool reply_over;		/* its reply is complete */
+	bool unproven;			/* nothing but its own bytes says that it is a call */
+	/* the table's own */
+	bool used;
+	uint32_t generation;
+	uint32_t bucket_next;
+	uint32_t older, newer;
+	uint32_t *first;		/* of its connection: the newest call */
+	uint32_t sibling_prev, sibling_next;
+};
+
+struct outstanding;
+
+/* limit: calls at the same time, 2 to 2^22. */
+struct outstanding *outstanding_new(uint32_t limit);
+void outstanding_free(struct outstanding *table);
+/* NULL if there is none. Pointers to calls are good until the next outstanding_add. */
+struct call *outstanding_find(const struct outstanding *table, uint64_t serial, uint8_t direction, uint32_t xid);
+/* The oldest call when the table is full, to be removed before the next is added; else NULL. */
+struct call *outstanding_overflow(const struct outstanding *table);
+/*
+ * A call for an op (copied) of a connection. *first begins the list of that
+ * connection's calls, CALL_NONE at first; it must stay where it is.
+ */
+struct call *outstanding_add(struct outstanding *table, const struct nfs_op *op, uint64_t serial, uint8_t direction,
+    uint32_t *first);
+void outstanding_remove(struct outstanding *table, struct call *call);
+/* The oldest call of a connection's list; NULL when it is empty. */
+struct call *outstanding_first_of(const struct outstanding *table, uint32_t first);
+/* A number of 30 bits, never 0, that names the call until it is removed, and then no other for long. */
+uint32_t outstanding_token(const struct outstanding *table, const struct call *call);
+/* NULL when the call is gone. */
+struct call *outstanding_of(const struct outstanding *table, uint32_t token);
+
+#endif
