@@ -9,6 +9,13 @@
 /* RFC 5531 section 9; named apart from libtirpc's enums, which tests include too. */
 enum rpc_type { RPC_TYPE_CALL = 0, RPC_TYPE_REPLY = 1 };
 
+/* What RPCSEC_GSS leaves of a body to read (RFC 2203 section 5.3). */
+enum rpc_protection {
+	RPC_CLEAR,
+	RPC_INTEGRITY,		/* in clear behind a length and a sequence number */
+	RPC_HIDDEN,		/* encrypted, or a message of the security mechanism itself */
+};
+
 struct rpc_message {
 	uint32_t xid;
 	uint8_t type;			/* enum rpc_type */
@@ -18,10 +25,11 @@ struct rpc_message {
 	uint32_t version;
 	uint32_t procedure;
 	uint32_t credential_flavor;
+	uint8_t protection;		/* enum rpc_protection, of this call and of its reply */
 	/* replies */
 	uint32_t reply_stat;		/* MSG_ACCEPTED 0, MSG_DENIED 1 */
 	uint32_t detail;		/* accept_stat, or reject_stat of a denied reply */
-	struct xdr_cursor body;		/* at the arguments or results when header_complete */
+	struct xdr_cursor body;		/* at the arguments or results when header_complete, as far as they are in clear */
 };
 
 /* True when the reply carries results: accepted and SUCCESS. */

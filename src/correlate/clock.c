@@ -26,8 +26,8 @@ enum {
 	QUEUE_FIRST = 1 << 6,		/* a power of 2, as all that follow */
 	WAITING_MAX = 1 << 16,
 	PATIENCE_PAIRS = 1 << 13,	/* so many wait for the call that shows a window to be whole */
-	BAND_PAIRS = 250,
-	REREAD_MAX = 1 << 19,
+	BAND_PAIRS = 250,		/* that share one band */
+	REREAD_MAX = 1 << 19,		/* pairs: hostile stamps must not cost more than that */
 };
 #define WINDOW_NS ((int64_t)NS_PER_S)
 /* A step is found some calls late: so long the time around it is on both sides. */
@@ -67,8 +67,7 @@ struct clock_stage {
 	struct suspicion suspicion;
 	struct pending_step pending;	/* at the begin of now */
 	struct moment proven;		/* the last call that fits the line */
-	/* the lines of now without what the pairs that wait say */
-	struct polygon settled_recent, settled_whole;
+	struct polygon settled_recent, settled_whole;	/* now's lines without what the pairs that wait say */
 
 	bool window_begun;
 	int64_t window_start_ns;	/* server clock */
@@ -104,6 +103,7 @@ is_before(const struct op_pair *pair, const struct moment *moment)
 	return true;
 }
 
+/* Moves the frames on to the pair's last ones. */
 static void
 raise_frames(uint64_t frame[2], const struct op_pair *pair)
 {
@@ -317,8 +317,7 @@ pending_jumped(const struct clock_stage *stage, struct clock_step *step)
 	    !polygon_offset(&pending->line, step->at_ns, step->at_ns, &low, &high) ||
 	    !polygon_offset(&stage->now.whole, step->at_ns, step->at_ns, &next_low, &next_high))
 		return false;
-	step->step_ns = wrapping_minus(middle_ns(next_low, next_high),
-	    middle_ns(low, high));
+	step->step_ns = wrapping_minus(middle_ns(next_low, next_high), middle_ns(low, high));
 	return true;
 }
 
@@ -529,6 +528,9 @@ learn(struct clock_stage *stage, const struct op_pair *pair)
 		if (stage->now.is_bent) {
 			end_line(stage);
 			stretch_straighten(&stage->now);
+			/* They are of the line that is over. */
+			polygon_init(&stage->settled_whole);
+			polygon_init(&stage->closed_whole);
 		}
 		if (stage->now.generation != generation)
 			records_sample(&stage->records, &stage->now);

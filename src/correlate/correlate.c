@@ -18,6 +18,7 @@ struct reading {
 	int64_t first_ns, last_ns;
 	uint64_t in_reach;	/* a client's calls at times that the first capture covers */
 	uint64_t first_before;	/* ops read of the first capture when the client's began */
+	uint64_t paired;	/* of a client's calls */
 };
 
 struct held {
@@ -154,8 +155,10 @@ take(void *context, const struct nfs_op *first, const struct nfs_op *client, uns
 	struct correlate *c = context;
 	bool both = first != NULL && client != NULL;
 
-	if (both)
+	if (both) {
 		note_roles(c, capture - 1);
+		c->readings[capture].paired++;
+	}
 	if (!c->decided) {
 		if (!both && !c->finished && !pairing_offset(c->pairing, 0)->known) {
 			hold(c, first != NULL ? first : client,
@@ -169,15 +172,27 @@ take(void *context, const struct nfs_op *first, const struct nfs_op *client, uns
 
 /* ---- in ---- */
 
+/* From an anchor, else what the user says of the clocks, else nothing. */
+static struct pairing *
+make_pairing(const struct correlate_config *config, struct correlate *c)
+{
+	g_autofree int64_t *hints_ns = g_new0(int64_t, config->clients + 1);
+	const struct pairing_config pairing = {
+		.clients = config->clients,
+		.limit = config->limit == 0 ? DEFAULT_LIMIT : config->limit,
+		.hints_ns = hints_ns,
+	};
+
+	for (unsigned i = 0; i < config->clients; i++)
+		hints_ns[i] = config->hints_ns != NULL ? config->hints_ns[i] :
+		    config->clock_mode == CLOCK_GIVEN ? config->clock_given_ns : 0;
+	return pairing_new(&pairing, take, c);
+}
+
 struct correlate *
 correlate_new(const struct correlate_config *config, pair_sink_fn *sink, void *context)
 {
 	struct correlate *c = g_new0(struct correlate, 1);
-	const struct pairing_config pairing = {
-		.clients = config->clients,
-		.limit = config->limit == 0 ? DEFAULT_LIMIT : config->limit,
-		.hints_ns = config->hints_ns,
-	};
 
 	c->sink = sink;
 	c->context = context;
@@ -186,7 +201,7 @@ correlate_new(const struct correlate_config *config, pair_sink_fn *sink, void *c
 	/* Several clients, or roles that are given, leave nothing to wait for. */
 	c->decided = config->clients != 1 || config->keep_roles;
 	c->ids = ids_new();
-	c->pairing = pairing_new(&pairing, take, c);
+	c->pairing = make_pairing(config, c);
 	c->readings = g_new0(struct reading, config->clients + 1);
 	c->clocks = g_new0(struct clock_stage *, config->clients);
 	for (unsigned i = 0; i < config->clients; i++)
@@ -262,7 +277,7 @@ reads_in_vain(const struct correlate *c, unsigned client)
 	if (offset->known || first->ops == 0 || other->ops == 0)
 		return false;
 	if (c->finished)
-		return c->facts.matches[MATCH_MATCHED] + c->facts.matches[MATCH_PARTIAL] == 0;
+		return other->paired == 0;
 	if (other->in_reach >= ASTRAY_LEAST &&
 	    other->in_reach + first->ops - other->first_before >= ASTRAY_CALLS)
 		return true;

@@ -17,7 +17,7 @@ struct correlate_config {
 	int64_t clock_given_ns;
 	bool keep_roles;		/* the user said --swap or named the sides: do not exchange them */
 	uint32_t limit;			/* unmatched calls kept a capture; 0: 2^17 */
-	const int64_t *hints_ns;	/* per client: offset from an anchor, server - client; NULL: none, 0 is assumed */
+	const int64_t *hints_ns;	/* per client: offset from an anchor, server - client; NULL: none, the given offset is assumed, or 0 */
 };
 
 struct correlate_facts {
@@ -46,7 +46,8 @@ void correlate_push(struct correlate *correlate, unsigned capture, const struct 
 /*
  * True when so much was read without a match that the assumed offset must be
  * wrong: the caller looks for an anchor and starts again with hints. After
- * correlate_finish: true when both sides had calls and none matched.
+ * correlate_finish: true when both sides had calls and none of some client's
+ * matched, which small captures that are far apart only show then.
  */
 bool correlate_astray(const struct correlate *correlate);
 void correlate_finish(struct correlate *correlate);

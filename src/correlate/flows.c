@@ -133,12 +133,12 @@ find_tuple(struct flows *flows, const struct nfs_op *op)
 }
 
 void
-flows_settle(struct flows *flows, uint32_t id)
+flows_drop_tuple(struct flows *flows, uint32_t id)
 {
 	struct tuple *t = tuple_at(flows, id);
 	uint32_t *link;
 
-	if (t->uses > 0)
+	if (--t->uses > 0)
 		return;
 	link = tuple_head(flows, &t->client, &t->server);
 	while (*link != id)
@@ -153,13 +153,6 @@ flows_settle(struct flows *flows, uint32_t id)
 	slab_give_back(&flows->tuples, id);
 }
 
-static void
-drop_tuple(struct flows *flows, uint32_t id)
-{
-	tuple_at(flows, id)->uses--;
-	flows_settle(flows, id);
-}
-
 uint32_t
 flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op)
 {
@@ -169,6 +162,7 @@ flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op)
 	if (!is_tuple_of(tuple_at(flows, tuple), op))
 		tuple = find_tuple(flows, op);
 	tuple_at(flows, tuple)->seen[c->capture != 0] = true;
+	tuple_at(flows, tuple)->uses++;
 	return tuple;
 }
 
@@ -243,7 +237,7 @@ forget_oldest(struct flows *flows)
 	while (*link != id)
 		link = &flows_at(flows, *link)->hash_next;
 	*link = c->hash_next;
-	drop_tuple(flows, c->tuple);
+	flows_drop_tuple(flows, c->tuple);
 	/* What still refers to it by number must not find it. */
 	flows_at(flows, id)->serial = 0;
 	slab_give_back(&flows->connections, id);
@@ -274,6 +268,7 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 		.lowest_xid = op->xid,
 		.highest_xid = op->xid,
 		.last_xid = op->xid,
+		.last_call_ns = op->call_first_ns,
 		.cycle_began_ns = op->call_first_ns,
 		.cycle_ns = INT64_MAX,
 	};
@@ -285,12 +280,16 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 	return id;
 }
 
-/* XIDs count up; where they go back by about all that they went, they begin again. */
+/*
+ * XIDs count up; where a later call goes back by about all that they went, they
+ * begin again.
+ */
 static void
 follow_xid(struct connection *c, const struct nfs_op *op)
 {
 	uint32_t range = c->highest_xid - c->lowest_xid, back = c->last_xid - op->xid;
-	bool again = op->xid <= c->last_xid && back >= range / 2;
+	bool later = op->call_first_ns >= c->last_call_ns;
+	bool again = later && op->xid <= c->last_xid && back >= range / 2;
 
 	if (again)
 		c->range_back = (uint64_t)MAX(range, back) + 1;
@@ -306,7 +305,10 @@ follow_xid(struct connection *c, const struct nfs_op *op)
 		c->cycle_ns = min_ns(c->cycle_ns, max_ns(cycle_ns, 0));
 		c->cycle_began_ns = op->call_first_ns;
 	}
-	c->last_xid = op->xid;
+	if (later) {
+		c->last_xid = op->xid;
+		c->last_call_ns = op->call_first_ns;
+	}
 }
 
 uint32_t
@@ -346,9 +348,8 @@ flows_clean(const struct flows *flows, uint32_t connection)
 }
 
 void
-flows_hold(struct flows *flows, uint32_t connection, uint32_t tuple)
+flows_hold(struct flows *flows, uint32_t connection)
 {
-	tuple_at(flows, tuple)->uses++;
 	if (flows_at(flows, connection)->waiting.count == 1)
 		idle_remove(flows, connection);
 }
@@ -356,7 +357,7 @@ flows_hold(struct flows *flows, uint32_t connection, uint32_t tuple)
 void
 flows_release(struct flows *flows, uint32_t connection, uint32_t tuple)
 {
-	drop_tuple(flows, tuple);
+	flows_drop_tuple(flows, tuple);
 	if (flows_at(flows, connection)->waiting.count > 0)
 		return;
 	idle_append(flows, connection);

@@ -40,7 +40,9 @@ struct connection {
 	uint32_t idle_next, idle_prev;
 	struct pool_list waiting;
 	uint64_t ops;
-	uint32_t lowest_xid, highest_xid, last_xid;
+	uint32_t lowest_xid, highest_xid;
+	uint32_t last_xid;	/* of the latest call */
+	int64_t last_call_ns;
 	int64_t cycle_began_ns;	/* when XIDs last began again from the low end */
 	int64_t cycle_ns;	/* shortest time from one beginning to the next */
 	uint64_t range_back;	/* of XIDs, or of the way back, when one last went back by half of them or more */
@@ -60,18 +62,18 @@ void flows_free(struct flows *flows);
 
 /* The connection of op, made when new; its numbers of ops and XIDs follow. */
 uint32_t flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op);
-/* The tuple of op: its connection's, or that of another on which a copy came. */
+/* The tuple of op: its connection's, or that of another on which a copy came. In use until it is released or dropped. */
 uint32_t flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op);
 struct connection *flows_at(const struct flows *flows, uint32_t connection);
 /* The next tuple of the same two hosts with other ports, newest first; after: FLOW_NONE for the first. */
 uint32_t flows_sibling(const struct flows *flows, uint32_t tuple, uint32_t after);
 /* Both captures know the tuple: no other connection comes into question. */
 bool flows_exact(const struct flows *flows, uint32_t tuple);
-/* An op of the connection begins, or no longer has, to wait. */
-void flows_hold(struct flows *flows, uint32_t connection, uint32_t tuple);
+void flows_drop_tuple(struct flows *flows, uint32_t tuple);
+/* An op of the connection was added to its list; it keeps its tuple. */
+void flows_hold(struct flows *flows, uint32_t connection);
+/* It was taken out again. */
 void flows_release(struct flows *flows, uint32_t connection, uint32_t tuple);
-/* Forgets a tuple that neither a connection nor a waiting op uses. */
-void flows_settle(struct flows *flows, uint32_t tuple);
 
 /* The connection bound to this one, FLOW_NONE: there is none any more. */
 uint32_t flows_bound(const struct flows *flows, uint32_t connection);

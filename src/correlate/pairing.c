@@ -85,7 +85,7 @@ put(struct pairing *p, const struct waiting *waiting)
 	uint32_t id = pool_add(&p->field.pools[side], waiting,
 	    &flows_at(p->field.flows, waiting->connection)->waiting);
 
-	flows_hold(p->field.flows, waiting->connection, waiting->tuple);
+	flows_hold(p->field.flows, waiting->connection);
 	p->field.retransmitted[side] += waiting->op.retransmits > 0;
 	return id;
 }
@@ -153,35 +153,45 @@ pair_up(struct pairing *p, const struct waiting *waiting, const struct search *s
 
 /* ---- ops that wait, once more ---- */
 
-/* False when it still waits. Votes for flows only where voting is set. */
-static bool
-again(struct pairing *p, uint32_t id, bool voting, uint32_t *elected)
+/* What votes have shown; the client's connection, or FLOW_NONE. */
+static uint32_t
+translate(struct pairing *p, const struct search *search)
+{
+	uint32_t client = search->elected[SIDE_CLIENTS];
+
+	if (client != FLOW_NONE) {
+		flows_translate(p->field.flows, search->elected[SIDE_FIRST], client);
+		p->counts.translated++;
+	}
+	return client;
+}
+
+/* The client's connection that was found to be one of the other side's by this, or FLOW_NONE. */
+static uint32_t
+again(struct pairing *p, uint32_t id, bool voting)
 {
 	struct waiting *waiting = pool_at(&p->field.pools[SIDE_CLIENTS], id);
 	struct search search = { .op = waiting, .id = id, .again = true };
+	uint32_t translated;
 
 	search_run(&p->field, &search, voting);
-	if (search.elected[SIDE_CLIENTS] != FLOW_NONE) {
-		flows_translate(p->field.flows, search.elected[SIDE_FIRST], search.elected[SIDE_CLIENTS]);
-		p->counts.translated++;
-		*elected = search.elected[SIDE_CLIENTS];
-	}
+	translated = translate(p, &search);
 	waiting->refused = search.refused;
-	if (search.found == SLAB_NONE)
-		return false;
-	pair_up(p, waiting, &search);
-	take(p, SIDE_CLIENTS, id);
-	return true;
+	if (search.found != SLAB_NONE) {
+		pair_up(p, waiting, &search);
+		take(p, SIDE_CLIENTS, id);
+	}
+	return translated;
 }
 
 static void
 go_through_connection(struct pairing *p, uint32_t connection)
 {
-	uint32_t id = flows_at(p->field.flows, connection)->waiting.oldest, none;
+	uint32_t id = flows_at(p->field.flows, connection)->waiting.oldest;
 
 	for (; id != SLAB_NONE; id = p->next_connected) {
 		p->next_connected = pool_at(&p->field.pools[SIDE_CLIENTS], id)->next[LINK_CONNECTION];
-		again(p, id, false, &none);
+		again(p, id, false);
 	}
 }
 
@@ -190,12 +200,12 @@ static void
 go_through_client(struct pairing *p, uint32_t from, bool voting)
 {
 	for (uint32_t id = from; id != SLAB_NONE; id = p->next_aged) {
-		uint32_t elected = FLOW_NONE;
+		uint32_t translated;
 
 		p->next_aged = pool_at(&p->field.pools[SIDE_CLIENTS], id)->next[LINK_AGE];
-		again(p, id, voting, &elected);
-		if (elected != FLOW_NONE)
-			go_through_connection(p, elected);
+		translated = again(p, id, voting);
+		if (translated != FLOW_NONE)
+			go_through_connection(p, translated);
 	}
 }
 
@@ -256,11 +266,12 @@ arrive(struct pairing *p, struct waiting *waiting)
 {
 	unsigned side = search_side(waiting);
 	struct search search = { .op = waiting };
+	uint32_t translated;
 
 	search_run(&p->field, &search, true);
 	if (search.found != SLAB_NONE) {
 		pair_up(p, waiting, &search);
-		flows_settle(p->field.flows, waiting->tuple);
+		flows_drop_tuple(p->field.flows, waiting->tuple);
 		return;
 	}
 	waiting->refused = search.refused;
@@ -270,11 +281,9 @@ arrive(struct pairing *p, struct waiting *waiting)
 	put(p, waiting);
 	if (side == SIDE_CLIENTS)
 		flows_missed(p->field.flows, waiting->connection);
-	if (search.elected[SIDE_CLIENTS] != FLOW_NONE) {
-		flows_translate(p->field.flows, search.elected[SIDE_FIRST], search.elected[SIDE_CLIENTS]);
-		p->counts.translated++;
-		go_through_connection(p, search.elected[SIDE_CLIENTS]);
-	}
+	translated = translate(p, &search);
+	if (translated != FLOW_NONE)
+		go_through_connection(p, translated);
 	look_for_offsets(p, waiting->capture);
 }
 

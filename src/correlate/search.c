@@ -70,7 +70,10 @@ fit_unknown(const struct field *field, struct search *search, const struct coupl
 	return OFFSET_IMPOSSIBLE;
 }
 
-/* XIDs may begin again with a connection: unless both are the same one, they come again at once. */
+/*
+ * Where a time is missing, XIDs that may come again come again at once: with a
+ * new connection, or where they went back before.
+ */
 static enum offset_fit
 known_fit(const struct field *field, const struct couple *c)
 {

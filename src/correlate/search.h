@@ -27,7 +27,7 @@ struct search {
 	const struct waiting *op;
 	uint32_t id;		/* of op if it waits, else SLAB_NONE */
 	bool mark;		/* those that might be it are to know */
-	bool again;		/* op was looked at before: it says nothing new of offset and flows */
+	bool again;		/* op was looked at before: it says nothing new of the offset */
 
 	uint32_t found;		/* the counterpart, or SLAB_NONE */
 	bool loose;		/* it does not quite agree with what is known of the offset */
@@ -50,12 +50,11 @@ search_side(const struct waiting *waiting)
 }
 
 /*
- * Fills in what was found. Votes of op for flows, and samples for the offset,
- * are given on the way unless it is looked at again; when voting is set, votes
- * are given all the same.
+ * Fills in what was found. On the way op gives samples for the offset, unless it
+ * is looked at again, and votes for connections, where voting is set.
  */
 void search_run(struct field *field, struct search *search, bool voting);
-/* Some op of the other side may be the same call as op, which was not paired; marks them. */
+/* Some op of the other side may be the same call as op, which was not paired. mark: tells them so. */
 bool search_contested(struct field *field, const struct waiting *op, bool mark);
 
 #endif

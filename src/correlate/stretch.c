@@ -17,7 +17,8 @@ stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 	polygon_init(&stretch->whole);
 	stretch->young_pairs = stretch->whole_pairs = stretch->pairs = 0;
 	stretch->generation = 0;
-	stretch->recent_first_ns = stretch->young_ns = stretch->whole_first_ns = stretch->whole_last_ns = stretch->first_ns = 0;
+	stretch->recent_first_ns = stretch->young_ns = stretch->first_ns = 0;
+	stretch->whole_first_ns = stretch->whole_last_ns = 0;
 	stretch->is_bent = stretch->bends = false;
 	stretch->follows = change_frame != NULL;
 	for (unsigned side = 0; side < 2; side++)

@@ -176,6 +176,10 @@ give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum call_e
 {
 	enum op_outcome outcome = outcome_of(call, now_ns, why);
 
+	if (call->foreign) {
+		outstanding_remove(calls->table, call);
+		return;
+	}
 	call->op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
 	if (call->unproven && !is_near(call->peer, call->op.xid)) {
 		calls->counters.calls--;
@@ -305,12 +309,26 @@ read_call(const struct rpc_record *record, const struct rpc_message *message, st
 	if (!message->header_complete)
 		return HEAD_TAKEN;
 	fingerprint_take(&op->print, &body, !(record->flags & RECORD_FRAGMENTED));
-	if (decoder != NULL && message->procedure < decoder->procedure_count &&
+	if (message->protection == RPC_HIDDEN)
+		op->print.prefixes = 0;
+	else if (decoder != NULL && message->procedure < decoder->procedure_count &&
 	    decoder->procedures[message->procedure].call != NULL)
 		decoder->procedures[message->procedure].call(&body, op);
 	if (body.status == XDR_MALFORMED)
 		op->flags |= OP_CALL_MALFORMED;
 	return body.status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;
+}
+
+/* Another service on the connection: its replies are nobody's orphans. */
+static void
+take_foreign_call(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
+{
+	struct nfs_op op = { .xid = message->xid, .connection = record->connection->serial };
+
+	if (outstanding_find(calls->table, op.connection, record->direction, op.xid) != NULL)
+		return;
+	new_call(calls, peer_of(record->connection), &op, record->direction)->foreign = true;
+	calls->counters.calls--;
 }
 
 static enum head_result
@@ -320,8 +338,10 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	struct peer *peer;
 	struct call *call;
 
-	if (!decoder_knows_program(message->program))
+	if (!decoder_knows_program(message->program)) {
+		take_foreign_call(calls, record, message);
 		return HEAD_TAKEN;
+	}
 	if (read_call(record, message, &op) == HEAD_MORE)
 		return HEAD_MORE;
 	peer = peer_of(record->connection);
@@ -346,6 +366,7 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 		calls->counters.malformed++;
 	call = new_call(calls, peer, &op, record->direction);
 	call->args_off = message->header_complete ? message->body.off : 0;
+	call->protection = message->protection;
 	call->unproven = (record->flags & RECORD_UNPROVEN) != 0;
 	record->token = outstanding_token(calls->table, call);
 	adopt_orphan(calls, call);
@@ -369,9 +390,11 @@ reply_head(struct calls *calls, struct call *call, const struct rpc_message *mes
 		op->flags |= OP_REPLY_TIME_DEDUCED;
 	if (!message->header_complete)
 		return;
+	if (call->protection == RPC_INTEGRITY)
+		rpc_skip_integrity(&body);
 	if (!rpc_message_succeeded(message))
 		op->flags |= OP_RPC_ERROR;
-	else if (decoder != NULL && op->procedure < decoder->procedure_count &&
+	else if (call->protection != RPC_HIDDEN && decoder != NULL && op->procedure < decoder->procedure_count &&
 	    decoder->procedures[op->procedure].reply != NULL)
 		decoder->procedures[op->procedure].reply(&body, op);
 	if (body.status == XDR_MALFORMED) {
@@ -388,7 +411,10 @@ reply_goes_on(const struct call *call, const struct rpc_message *message)
 	struct xdr_cursor body = message->body;
 	struct nfs_op trial = { 0 };
 
+	if (call->protection == RPC_INTEGRITY)
+		rpc_skip_integrity(&body);
 	if (body.beyond != XDR_SHORT || !rpc_message_succeeded(message) || decoder == NULL ||
+	    call->protection == RPC_HIDDEN ||
 	    call->op.procedure >= decoder->procedure_count ||
 	    decoder->procedures[call->op.procedure].reply == NULL)
 		return false;
@@ -404,6 +430,10 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 	    .deduced = (record->flags & RECORD_TIME_DEDUCED) != 0 };
 	struct peer *peer;
 
+	if (call != NULL && call->foreign) {
+		outstanding_remove(calls->table, call);
+		return HEAD_TAKEN;
+	}
 	if (call != NULL && reply_goes_on(call, message))
 		return HEAD_MORE;
 	calls->counters.replies++;

@@ -12,27 +12,55 @@ enum {
 	DENIED_MISMATCH = 0,
 	ACCEPT_MISMATCH = 2,
 	ACCEPT_STAT_LAST = 5,		/* SYSTEM_ERR */
+	GSS_DATA = 0,			/* RFC 2203 section 5, rpc_gss_proc_t and rpc_gss_service_t */
+	GSS_INTEGRITY = 2,
 };
 
 /* RFC 5531 section 14 and the registry of authentication flavors. */
 enum flavor { FLAVOR_NONE = 0, FLAVOR_SYS = 1, FLAVOR_SHORT = 2, FLAVOR_DH = 3, FLAVOR_GSS = 6, FLAVOR_TLS = 7 };
 
+void
+rpc_skip_integrity(struct xdr_cursor *body)
+{
+	xdr_skip(body, 8);
+}
+
 /* credential flavor, verifier flavor: opaque_auth (RFC 5531 section 8.2) */
-static uint32_t
+static void
 skip_auth(struct xdr_cursor *cursor)
 {
-	uint32_t flavor = xdr_u32(cursor);
-
+	xdr_skip(cursor, 4);
 	xdr_skip_opaque(cursor, AUTH_MOST_BYTES);
-	return flavor;
+}
+
+/* rpc_gss_cred_t (RFC 2203 section 5): length, version, procedure, sequence number, service, handle */
+static enum rpc_protection
+read_protection(struct xdr_cursor cursor)
+{
+	uint32_t procedure, service;
+
+	xdr_skip(&cursor, 8);
+	procedure = xdr_u32(&cursor);
+	xdr_skip(&cursor, 4);
+	service = xdr_u32(&cursor);
+	if (!xdr_ok(&cursor) || procedure != GSS_DATA || service > GSS_INTEGRITY)
+		return RPC_HIDDEN;
+	return service == GSS_INTEGRITY ? RPC_INTEGRITY : RPC_CLEAR;
 }
 
 static void
 read_call(struct xdr_cursor *cursor, struct rpc_message *message)
 {
-	message->credential_flavor = skip_auth(cursor);
+	struct xdr_cursor credential = *cursor;
+
+	message->credential_flavor = xdr_u32(&credential);
+	if (message->credential_flavor == FLAVOR_GSS)
+		message->protection = (uint8_t)read_protection(credential);
+	skip_auth(cursor);
 	skip_auth(cursor);
 	message->header_complete = xdr_ok(cursor);
+	if (message->header_complete && message->protection == RPC_INTEGRITY)
+		rpc_skip_integrity(cursor);
 }
 
 static void

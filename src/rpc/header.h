@@ -19,6 +19,9 @@ enum header_result {
  */
 enum header_result rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message);
 
+/* Steps over what RPC_INTEGRITY puts in front of arguments or results: length and sequence number. */
+void rpc_skip_integrity(struct xdr_cursor *body);
+
 /*
  * How sure is it that these bytes begin a call: its whole header holds
  * together, and the record is long enough for it. 0: no, 1: nothing speaks

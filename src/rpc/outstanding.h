@@ -20,7 +20,9 @@ struct call {
 	uint8_t direction;
 	bool call_over;			/* its record ended, one way or the other */
 	bool reply_over;		/* its reply is complete */
+	uint8_t protection;		/* enum rpc_protection */
 	bool unproven;			/* nothing but its own bytes says that it is a call */
+	bool foreign;			/* of a program that no decoder knows: only here so that its reply is known */
 	/* the table's own */
 	bool used;
 	uint32_t generation;

@@ -7,7 +7,7 @@ enum {
 	CONNECTIONS = 256 * 1024,
 	CALLS = 1024 * 1024,
 	UNMATCHED = 128 * 1024,
-	STOP_EVERY = 4096,	/* ops between two looks at signals and progress */
+	WAIT_EVERY = 4096,	/* ops between two calls of wait */
 };
 
 static const uint64_t held_bytes = UINT64_C(256) << 20;
@@ -55,7 +55,7 @@ struct run {
 	struct aggregate **part;	/* of each feed */
 	int64_t *next_ns;
 	bool *ended;
-	uint64_t since_stop;
+	uint64_t since_wait;
 };
 
 static bool
@@ -83,7 +83,7 @@ open_run(struct run *run, const int64_t *hints_ns, GError **error)
 			.clients = config->count - 1,
 			.clock_mode = options->clock_mode,
 			.clock_given_ns = options->clock_given_ns,
-			.keep_roles = options->swap || options->sides_named,
+			.keep_roles = options->swap,
 			.limit = (uint32_t)CLAMP(scaled(config, UNMATCHED), 1024, 1u << 24),
 			.hints_ns = hints_ns,
 		};
@@ -129,30 +129,29 @@ correlation_position(const struct correlation *result, uint64_t *done, uint64_t 
 	}
 }
 
-static bool
-stop_now(struct run *run)
+static void
+look_around(struct run *run)
 {
-	if (++run->since_stop < STOP_EVERY)
-		return false;
-	run->since_stop = 0;
-	return run->config->stop(run->config->stop_context);
+	if (++run->since_wait < WAIT_EVERY)
+		return;
+	run->since_wait = 0;
+	run->config->wait(run->config->wait_context);
 }
 
-enum drive_result { DRIVE_DONE, DRIVE_STOPPED, DRIVE_ASTRAY };
+static const struct nfs_op *
+peek(const struct correlation_config *config, struct feed *feed)
+{
+	return feed_peek(feed, config->wait, config->wait_context);
+}
 
-/* Looks at the next op of a feed; false when the wait for it was given up. */
-static bool
+static void
 look_ahead(struct run *run, unsigned capture)
 {
-	struct feed *feed = run->result->feeds[capture];
-	const struct nfs_op *op = feed_peek(feed, run->config->stop, run->config->stop_context);
+	const struct nfs_op *op = peek(run->config, run->result->feeds[capture]);
 
 	run->ended[capture] = op == NULL;
 	if (op != NULL)
 		run->next_ns[capture] = op_order_ns(op);
-	else if (!feed_over(feed))
-		return false;
-	return true;
 }
 
 static unsigned
@@ -166,7 +165,7 @@ still_open(const struct run *run)
 }
 
 /* One capture: its ops are all there is. */
-static enum drive_result
+static void
 drive_alone(struct run *run)
 {
 	struct feed *feed = run->result->feeds[0];
@@ -176,41 +175,40 @@ drive_alone(struct run *run)
 	const struct nfs_op *op;
 
 	pair.has[is_client ? PAIR_CLIENT : PAIR_SERVER] = true;
-	while ((op = feed_peek(feed, run->config->stop, run->config->stop_context)) != NULL) {
-		if (run->config->each != NULL) {
-			pair.op[is_client ? PAIR_CLIENT : PAIR_SERVER] = *op;
-			run->config->each(run->config->each_context, &pair);
-		}
+	while ((op = peek(run->config, feed)) != NULL) {
+		pair.op[is_client ? PAIR_CLIENT : PAIR_SERVER] = *op;
+		run->config->each(run->config->each_context, &pair);
 		feed_advance(feed);
-		if (stop_now(run))
-			return DRIVE_STOPPED;
+		look_around(run);
 	}
-	return feed_over(feed) ? DRIVE_DONE : DRIVE_STOPPED;
 }
 
-static enum drive_result
+/* True when it came to its end; false when it went astray and may begin again. */
+static bool
 drive(struct run *run, bool may_restart)
 {
 	struct correlate *correlate = run->result->correlate;
 
-	if (correlate == NULL)
-		return drive_alone(run);
+	if (correlate == NULL) {
+		drive_alone(run);
+		return true;
+	}
 	for (unsigned i = 0; i < run->config->count; i++)
-		if (!look_ahead(run, i))
-			return DRIVE_STOPPED;
+		look_ahead(run, i);
 	while (still_open(run) > 0) {
 		unsigned chosen = correlate_choose(correlate, run->next_ns, run->ended);
 		struct feed *feed = run->result->feeds[chosen];
 
-		correlate_push(correlate, chosen, feed_peek(feed, run->config->stop, run->config->stop_context));
+		correlate_push(correlate, chosen, peek(run->config, feed));
 		feed_advance(feed);
 		if (may_restart && correlate_astray(correlate))
-			return DRIVE_ASTRAY;
-		if (stop_now(run) || !look_ahead(run, chosen))
-			return DRIVE_STOPPED;
+			return false;
+		look_around(run);
+		look_ahead(run, chosen);
 	}
 	correlate_finish(correlate);
-	return may_restart && correlate_astray(correlate) ? DRIVE_ASTRAY : DRIVE_DONE;
+	run->result->facts = *correlate_facts(correlate);
+	return true;
 }
 
 /* Looks for the first calls of one capture in another; true with the clocks' distance. */
@@ -223,12 +221,12 @@ seek_anchor(const struct correlation_config *config, unsigned learned, unsigned 
 	const struct nfs_op *op;
 	bool found = false;
 
-	while (first != NULL && (op = feed_peek(first, config->stop, config->stop_context)) != NULL) {
+	while (first != NULL && (op = peek(config, first)) != NULL) {
 		if (!anchor_learn(anchor, op))
 			break;
 		feed_advance(first);
 	}
-	while (second != NULL && !found && (op = feed_peek(second, config->stop, config->stop_context)) != NULL) {
+	while (second != NULL && !found && (op = peek(config, second)) != NULL) {
 		found = anchor_scan(anchor, op, delta_ns);
 		feed_advance(second);
 	}
@@ -274,28 +272,91 @@ merge_parts(struct run *run)
 		aggregate_merge(run->result->aggregate, run->part[i]);
 }
 
-enum correlation_result
+/* Ends a run's threads before the aggregates that they fill are gone. */
+static void
+abandon_run(struct run *run)
+{
+	correlation_clear(run->result);
+	close_run(run);
+}
+
+/* Which capture is the server's after all; 0: the first, or it cannot be told. */
+static unsigned
+find_server(const struct run *run)
+{
+	unsigned found = 0;
+
+	if (!run->result->facts.swapped || run->result->facts.exchanged || run->config->options->swap)
+		return 0;
+	if (run->config->count == 2)
+		return 1;
+	for (unsigned i = 1; i < run->config->count; i++) {
+		const struct capture_facts *facts = pipeline_facts(feed_pipeline(run->result->feeds[i]));
+
+		if (!facts->side_detected || facts->detected_side != PAIR_SERVER)
+			continue;
+		if (found != 0)
+			return 0;
+		found = i;
+	}
+	return found;
+}
+
+/*
+ * A run that went wrong for want of knowledge, and what is known now: the
+ * clocks' distances, the capture that is the server's. False: nothing better.
+ */
+static bool
+learn(struct run *run, bool came_to_end, struct correlation_config *again, const char *const **order, int64_t *hints_ns)
+{
+	const struct correlation_config *config = run->config;
+	unsigned server = came_to_end ? find_server(run) : 0;
+
+	if (server != 0) {
+		const char *const *captures = order[0];
+
+		log_line(config->log, LOG_VERBOSE, "correlate", "capture %u is the server's: once more", server + 1);
+		order[0] = order[server];
+		order[server] = captures;
+		again->captures = order;
+		return true;
+	}
+	if (came_to_end && !correlate_astray(run->result->correlate))
+		return false;
+	log_line(config->log, LOG_VERBOSE, "correlate", "nothing matches; looking for common calls");
+	return find_offsets(config, hints_ns) > 0 || !came_to_end;
+}
+
+bool
 correlation_run(const struct correlation_config *config, struct correlation *result,
     void (*restart)(void *context), GError **error)
 {
+	struct correlation_config again = *config;
 	struct run run = { .config = config, .result = result };
 	g_autofree int64_t *hints_ns = g_new0(int64_t, config->count);
-	bool opened = open_run(&run, NULL, error);
-	enum drive_result driven = opened ? drive(&run, can_rewind(result)) : DRIVE_STOPPED;
+	g_autofree const char *const **order = g_memdup2(config->captures, config->count * sizeof *order);
+	bool came_to_end, may_restart;
 
-	if (driven == DRIVE_ASTRAY) {
-		log_line(config->log, LOG_VERBOSE, "correlate", "nothing matches yet; looking for common calls");
-		close_run(&run);
-		correlation_clear(result);
-		restart(config->each_context);
-		find_offsets(config, hints_ns);
-		opened = open_run(&run, hints_ns, error);
-		driven = opened ? drive(&run, false) : DRIVE_STOPPED;
+	if (!open_run(&run, NULL, error)) {
+		abandon_run(&run);
+		return false;
 	}
-	if (driven == DRIVE_DONE)
-		merge_parts(&run);
+	may_restart = result->correlate != NULL && can_rewind(result);
+	came_to_end = drive(&run, may_restart);
+	if (may_restart && learn(&run, came_to_end, &again, order, hints_ns)) {
+		bool reordered = again.captures != config->captures;
+
+		abandon_run(&run);
+		restart(config->each_context);
+		run = (struct run){ .config = &again, .result = result };
+		if (!open_run(&run, hints_ns, error)) {
+			abandon_run(&run);
+			return false;
+		}
+		drive(&run, false);
+		result->facts.swapped |= reordered;
+	}
+	merge_parts(&run);
 	close_run(&run);
-	if (!opened)
-		return CORRELATION_FAILED;
-	return driven == DRIVE_DONE ? CORRELATION_DONE : CORRELATION_STOPPED;
+	return true;
 }

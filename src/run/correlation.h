@@ -15,6 +15,7 @@ struct correlation {
 	struct feed **feeds;
 	struct aggregate *aggregate;	/* of all captures and pairs */
 	struct correlate *correlate;	/* NULL with one capture */
+	struct correlate_facts facts;	/* once it is done */
 };
 
 struct correlation_config {
@@ -23,18 +24,17 @@ struct correlation_config {
 	unsigned count;
 	pair_sink_fn *each;		/* every pair and every call that stayed alone; NULL: nobody wants them */
 	void *each_context;
-	feed_stop_fn *stop;		/* also drives the progress line */
-	void *stop_context;
+	feed_wait_fn *wait;		/* called now and then, for the progress line */
+	void *wait_context;
 	struct log *log;
 };
 
-enum correlation_result { CORRELATION_DONE, CORRELATION_STOPPED, CORRELATION_FAILED };
-
 /*
- * Fills result, to be cleared by the caller. restart is called when pairs that
- * were given out are void: everything begins again.
+ * Fills result, to be cleared by the caller; false with an error when a
+ * capture could not be opened. restart is called when pairs that were given
+ * out are void: everything begins again.
  */
-enum correlation_result correlation_run(const struct correlation_config *config, struct correlation *result,
+bool correlation_run(const struct correlation_config *config, struct correlation *result,
     void (*restart)(void *context), GError **error);
 void correlation_clear(struct correlation *result);
 /* Bytes read and in all, of every capture. */

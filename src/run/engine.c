@@ -11,7 +11,6 @@
 #include "run/correlation.h"
 #include "run/output.h"
 #include "run/progress.h"
-#include "run/signals.h"
 
 struct engine {
 	const struct options *options;
@@ -24,8 +23,6 @@ struct engine {
 	struct correlation found;
 	struct progress *progress;
 	uint64_t calls;
-	int signals;
-	int stopped_by;			/* a signal, 0: none */
 	bool failed;
 	bool wrong_usage;		/* the filter */
 };
@@ -38,19 +35,16 @@ fail(struct engine *engine, GError *error)
 	engine->failed = true;
 }
 
-static bool
-look_around(void *context)
+static void
+show_progress(void *context)
 {
 	struct engine *engine = context;
 	uint64_t done, all;
 
-	if (engine->stopped_by == 0)
-		engine->stopped_by = signals_pending(engine->signals);
-	if (progress_due(engine->progress)) {
-		correlation_position(&engine->found, &done, &all);
-		progress_show(engine->progress, done, all, engine->calls);
-	}
-	return engine->stopped_by != 0;
+	if (!progress_due(engine->progress))
+		return;
+	correlation_position(&engine->found, &done, &all);
+	progress_show(engine->progress, done, all, engine->calls);
 }
 
 static void
@@ -232,7 +226,7 @@ conclude(struct engine *engine, struct conclusion *conclusion)
 		.generated_ns = g_get_real_time() * NS_PER_US,
 		.captures = conclusion->facts,
 		.capture_count = found->count,
-		.correlated = found->correlate != NULL ? correlate_facts(found->correlate) : NULL,
+		.correlated = found->correlate != NULL ? &found->facts : NULL,
 		.clocks = conclusion->clocks,
 		.aggregate = found->aggregate,
 		.ids = found->correlate != NULL ? correlate_ids(found->correlate) : engine->ids,
@@ -344,25 +338,24 @@ correlate_all(struct engine *engine)
 		.count = engine->captures->len,
 		.each = take_pair,
 		.each_context = engine,
-		.stop = look_around,
-		.stop_context = engine,
+		.wait = show_progress,
+		.wait_context = engine,
 		.log = engine->log,
 	};
 	GError *error = NULL;
-	enum correlation_result result;
+	bool done;
 
 	options.side = engine->side;
 	if (options.threads == 0)
 		options.threads = g_get_num_processors();
 	engine->progress = progress_new(options.progress && !options.quiet);
-	result = correlation_run(&config, &engine->found, begin_again, &error);
+	done = correlation_run(&config, &engine->found, begin_again, &error);
 	progress_free(engine->progress);
 	engine->progress = NULL;
-	if (result == CORRELATION_FAILED)
-		fail(engine, error);
-	if (result == CORRELATION_DONE)
+	if (done)
 		return report_found(engine);
-	return engine->stopped_by != 0 ? EXIT_SIGNAL + engine->stopped_by : EXIT_FAILED;
+	fail(engine, error);
+	return EXIT_FAILED;
 }
 
 int
@@ -373,7 +366,6 @@ engine_run(const struct options *options, struct log *log)
 
 	engine.captures = g_ptr_array_new_with_free_func(g_free);
 	engine.ids = ids_new();
-	engine.signals = signals_open();
 	choose_captures(&engine);
 	if (engine.wrong_usage)
 		status = EXIT_USAGE;
@@ -384,7 +376,5 @@ engine_run(const struct options *options, struct log *log)
 	output_drop(engine.ops_output);
 	ids_free(engine.ids);
 	g_ptr_array_unref(engine.captures);
-	if (engine.signals >= 0)
-		close(engine.signals);
 	return status;
 }

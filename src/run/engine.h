@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "run/options.h"
 
-/* The exit status (CONTRACT section 1); on a signal that ends programs, 128 + its number. */
-enum exit_status { EXIT_REPORT = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_SIGNAL = 128 };
+/* The exit status (CONTRACT section 1). */
+enum exit_status { EXIT_REPORT = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3 };
 
 int engine_run(const struct options *options, struct log *log);
 

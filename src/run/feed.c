@@ -128,15 +128,14 @@ feed_free(struct feed *feed)
 	g_free(feed);
 }
 
-/* The next batch, decoded here or by the thread; NULL when stop said so. */
+/* The next batch, decoded here or by the thread. */
 static struct batch *
-next_batch(struct feed *feed, feed_stop_fn *stop, void *context)
+next_batch(struct feed *feed, feed_wait_fn *wait, void *context)
 {
 	struct batch *batch = g_async_queue_try_pop(feed->full);
 
 	while (batch == NULL) {
-		if (stop(context))
-			return NULL;
+		wait(context);
 		if (feed->thread == NULL) {
 			bool more = pipeline_step(feed->pipeline, STEP_PACKETS);
 
@@ -150,16 +149,14 @@ next_batch(struct feed *feed, feed_stop_fn *stop, void *context)
 }
 
 const struct nfs_op *
-feed_peek(struct feed *feed, feed_stop_fn *stop, void *context)
+feed_peek(struct feed *feed, feed_wait_fn *wait, void *context)
 {
 	while (feed->reading == NULL || feed->at == feed->reading->count) {
 		if (feed->over)
 			return NULL;
 		if (feed->reading != NULL)
 			g_async_queue_push(feed->empty, g_steal_pointer(&feed->reading));
-		feed->reading = next_batch(feed, stop, context);
-		if (feed->reading == NULL)
-			return NULL;
+		feed->reading = next_batch(feed, wait, context);
 		feed->at = 0;
 		feed->over = feed->reading->last;
 	}
@@ -176,10 +173,4 @@ const struct pipeline *
 feed_pipeline(const struct feed *feed)
 {
 	return feed->pipeline;
-}
-
-bool
-feed_over(const struct feed *feed)
-{
-	return feed->over && (feed->reading == NULL || feed->at == feed->reading->count);
 }

@@ -21,17 +21,15 @@ struct feed_config {
 	bool threaded;
 };
 
-/* Asked now and then while waiting for a decoding thread; true: give up. */
-typedef bool feed_stop_fn(void *context);
+/* Called now and then while a decoding thread is waited for. */
+typedef void feed_wait_fn(void *context);
 
 struct feed *feed_new(const struct feed_config *config, GError **error);
 /* Stops decoding wherever it is. NULL allowed. */
 void feed_free(struct feed *feed);
-/* The next op, borrowed until feed_advance; NULL at the end, or when stop said so. */
-const struct nfs_op *feed_peek(struct feed *feed, feed_stop_fn *stop, void *context);
+/* The next op, borrowed until feed_advance; NULL at the end. */
+const struct nfs_op *feed_peek(struct feed *feed, feed_wait_fn *wait, void *context);
 void feed_advance(struct feed *feed);
-/* True when every op was given out: a NULL of feed_peek was the end. */
-bool feed_over(const struct feed *feed);
 /* The pipeline; its facts are valid once feed_peek gave NULL. */
 const struct pipeline *feed_pipeline(const struct feed *feed);
 

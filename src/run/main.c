@@ -1,4 +1,5 @@
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "run/engine.h"
@@ -27,6 +28,8 @@ main(int argc, char **argv)
 	int status = EXIT_REPORT;
 
 	setlocale(LC_CTYPE, "");
+	/* a reader that went away is an error to be told, so that nothing is left half done */
+	signal(SIGPIPE, SIG_IGN);
 	result = options_read(&options, argc, argv, &error);
 	level = options.quiet ? LOG_QUIET : options.verbose ? LOG_VERBOSE : LOG_NORMAL;
 	log = log_new(stderr, level);

@@ -4,6 +4,7 @@
 
 #include "base/arith.h"
 #include "capture/duplicates.h"
+#include "capture/reorder.h"
 #include "capture/segment.h"
 #include "capture/source_set.h"
 #include "rpc/reconnect.h"
@@ -13,7 +14,7 @@
 
 enum {
 	SHARD_SHIFT = 64 - 6,
-	TICK_NS = 50 * NS_PER_MS,
+	TICK_NS = 2 * NS_PER_MS,
 	RECONNECTING_CALLS = 4096,
 	/* One capture's side is told by round trips only when they differ so much. */
 	SIDE_RATIO = 2,
@@ -28,6 +29,7 @@ struct shard {
 
 struct pipeline {
 	struct source_set *sources;
+	struct reorder *reorder;
 	struct duplicates *duplicates;
 	struct shard shard[PIPELINE_SHARDS];
 	struct reconnect *reconnect;
@@ -127,6 +129,7 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 		return NULL;
 	pipeline = g_new0(struct pipeline, 1);
 	pipeline->sources = sources;
+	pipeline->reorder = reorder_new();
 	pipeline->duplicates = duplicates_new();
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
@@ -166,6 +169,7 @@ pipeline_free(struct pipeline *pipeline)
 	dist_clear(&pipeline->facts.tcp.round_trip[1]);
 	reconnect_free(pipeline->reconnect);
 	duplicates_free(pipeline->duplicates);
+	reorder_free(pipeline->reorder);
 	source_set_free(pipeline->sources);
 	g_free(pipeline->files);
 	g_free(pipeline);
@@ -215,7 +219,6 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	struct segment segment;
 	uint64_t shard, hash;
 
-	note_packet(pipeline, packet);
 	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
 	switch (segment_parse(packet, &segment)) {
 	case SEGMENT_TCP:
@@ -282,13 +285,35 @@ gather(struct pipeline *pipeline)
 static void
 finish(struct pipeline *pipeline)
 {
-	int64_t end_ns = pipeline->facts.last_ns;
+	int64_t end_ns = pipeline->newest_ns;
 
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
 		stream_finish(pipeline->shard[i].stream, end_ns);
 	reconnect_finish(pipeline->reconnect);
 	gather(pipeline);
 	pipeline->over = true;
+}
+
+static void
+set_clock_back(struct pipeline *pipeline, int64_t now_ns)
+{
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
+		stream_clock_set_back(pipeline->shard[i].stream, now_ns);
+	pipeline->newest_ns = pipeline->next_tick_ns = now_ns;
+}
+
+/* Packets whose turn has come; at the end all of them. */
+static void
+take_waiting(struct pipeline *pipeline, bool drain)
+{
+	struct packet packet;
+	bool stepped;
+
+	while (reorder_pop(pipeline->reorder, drain, &packet, &stepped)) {
+		if (stepped)
+			set_clock_back(pipeline, packet.ts_ns);
+		take_packet(pipeline, &packet);
+	}
 }
 
 bool
@@ -300,10 +325,13 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 		return false;
 	while (packets-- > 0) {
 		if (source_set_next(pipeline->sources, &packet) != SOURCE_PACKET) {
+			take_waiting(pipeline, true);
 			finish(pipeline);
 			return false;
 		}
-		take_packet(pipeline, &packet);
+		note_packet(pipeline, &packet);
+		reorder_push(pipeline->reorder, &packet);
+		take_waiting(pipeline, false);
 	}
 	return true;
 }

@@ -7,9 +7,9 @@
 #include "stream/stream.h"
 
 enum {
-	/* Nothing is called a gap before both have passed: packets of a file may be out of order. */
-	REORDER_NS = 2 * 1000 * 1000,
-	REORDER_PACKETS = 64,
+	/* Nothing is called a gap before both have passed: packets may be stamped out of order, too. */
+	SETTLE_NS = 2 * 1000 * 1000,
+	SETTLE_PACKETS = 64,
 	/* A hole whose other direction was never captured is given up after so long. */
 	SILENT_HOLE_NS = 2 * 1000 * 1000 * 1000,
 	/* Bytes on a connection that was not recognised as RPC before it is only probed. */
@@ -17,7 +17,7 @@ enum {
 	/* Largest record that is believed: 4 MiB of data and room for its header. */
 	RECORD_MAX = 4 * 1024 * 1024 + 64 * 1024,
 	HEAD_MAX = 4096,
-	ACK_MARKS = 4,
+	ACK_MARKS = 64,	/* those beyond stretch the last one */
 	NFS_PORT = 2049,
 };
 
@@ -79,7 +79,7 @@ struct ack_mark {
 struct half {
 	bool based;		/* seq_base is known */
 	bool from_start;	/* based on a SYN */
-	bool starting;		/* mid-stream: first packets are held until they are in order */
+	bool starting;		/* mid-stream: its first byte to come is where it begins */
 	bool captured;		/* packets of this direction were seen */
 	bool fin;
 	bool acked_known;
@@ -89,9 +89,10 @@ struct half {
 	int64_t next;		/* everything below was delivered */
 	int64_t fin_offset;
 	int64_t acked;		/* by the other direction, highest */
-	uint8_t ack_marks;
-	struct ack_mark ack_mark[ACK_MARKS];	/* those that went beyond what was delivered, in order */
+	uint8_t ack_marks, ack_room;
+	struct ack_mark *ack_mark;	/* those that went beyond what was delivered, in order */
 	int64_t ready_ns;
+	uint32_t clock;		/* stream.clock when ready_ns was taken: it does not reach over a step */
 	bool ready_deduced;
 	int64_t beyond_ns;	/* first packet captured whose place is behind the hole at next */
 	uint64_t beyond_frame;
@@ -132,7 +133,8 @@ struct stream {
 	struct flow_table *flows;
 	uint64_t *next_serial;
 	uint32_t pending;		/* head of the list, FLOW_NONE: empty */
-	int64_t now_ns;			/* largest stamp so far */
+	int64_t now_ns;			/* largest stamp so far, since the clock was set back */
+	uint32_t clock;			/* how often it was */
 	uint64_t now_frame;
 };
 
@@ -146,6 +148,8 @@ void stream_count_over(struct stream *stream, const struct connection *connectio
 void tcp_segment(struct stream *stream, struct connection *connection, const struct segment *segment);
 /* Decides holes whose time has come; true while some remain. */
 bool tcp_settle(struct stream *stream, struct connection *connection);
+/* Ends the epoch when both directions have sent their FIN and all before it was delivered. */
+void tcp_end_if_finished(struct stream *stream, struct connection *connection, int64_t ts_ns);
 /* Delivers all that can be, gives up the rest, and ends the epoch. */
 void tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, enum stream_end why);
 /* Begins a new epoch on a connection: all of it but key, hash and place in the table. */

@@ -163,8 +163,13 @@ track(struct stream *stream, struct connection *connection, const struct segment
 	tcp_segment(stream, connection, segment);
 	if (connection->phase != CONNECTION_TRACKED)
 		return;
-	if (waits(connection) && tcp_settle(stream, connection))
-		put_pending(stream, connection);
+	if (waits(connection)) {
+		if (tcp_settle(stream, connection))
+			put_pending(stream, connection);
+		tcp_end_if_finished(stream, connection, segment->packet->ts_ns);
+		if (connection->phase != CONNECTION_TRACKED)
+			return;
+	}
 	if (!connection->rpc && connection->unrecognised_bytes > PROBATION_BYTES &&
 	    !is_nfs_port(&connection->info.key)) {
 		tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
@@ -182,7 +187,7 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 	if (segment->window == 0 && !(segment->flags & (TCP_RST | TCP_SYN)))
 		stream->counters.zero_window++;
 	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
-	stream->now_frame = segment->packet->frame;
+	stream->now_frame = MAX(stream->now_frame, segment->packet->frame);
 	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||
 	    (connection->phase == CONNECTION_PROBED && segment->flags & TCP_SYN))
 		open_connection(stream, connection, segment);
@@ -206,13 +211,31 @@ stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame)
 	while (*at != FLOW_NONE) {
 		struct connection *connection = flow_table_at(stream->flows, *at);
 
-		if (connection->phase == CONNECTION_TRACKED && waits(connection) && tcp_settle(stream, connection)) {
+		bool more = connection->phase == CONNECTION_TRACKED && waits(connection) &&
+		    tcp_settle(stream, connection);
+
+		if (connection->phase == CONNECTION_TRACKED)
+			tcp_end_if_finished(stream, connection, stream->now_ns);
+		if (more && connection->phase == CONNECTION_TRACKED) {
 			at = &connection->pending_next;
 		} else {
 			connection->pending = false;
 			*at = connection->pending_next;
 		}
 	}
+}
+
+void
+stream_clock_set_back(struct stream *stream, int64_t now_ns)
+{
+	uint64_t frame = stream->now_frame;
+
+	/* as if all the time had passed that anything waits for */
+	if (stream->now_ns != INT64_MIN)
+		stream_tick(stream, stream->now_ns + 2 * (int64_t)SILENT_HOLE_NS, frame + SETTLE_PACKETS);
+	stream->now_ns = now_ns;
+	stream->now_frame = frame;
+	stream->clock++;
 }
 
 void

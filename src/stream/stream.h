@@ -122,6 +122,8 @@ void stream_free(struct stream *stream);
 void stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash);
 /* Capture time moves on (largest stamp, last frame): holes that waited long enough are decided. */
 void stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame);
+/* The capture's clock was set back to now_ns: what waits for time to pass is decided, and no time reaches over it. */
+void stream_clock_set_back(struct stream *stream, int64_t now_ns);
 /* The capture ends: what is held is decided, every connection is over. */
 void stream_finish(struct stream *stream, int64_t now_ns);
 const struct stream_counters *stream_counters(const struct stream *stream);

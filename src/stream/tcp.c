@@ -45,6 +45,8 @@ void
 tcp_open(struct stream *stream, struct connection *connection)
 {
 	memset(&connection->half, 0, sizeof connection->half);
+	for (int d = 0; d < 2; d++)
+		connection->half[d].clock = stream->clock - 1;
 	connection->info.serial = (*stream->next_serial)++;
 	connection->info.rpc = NULL;
 	connection->info.reset = connection->info.finished = false;
@@ -61,7 +63,8 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 {
 	struct half *half = &connection->half[direction];
 
-	if (slice->seen_ns >= half->ready_ns || half->ready_ns == 0) {
+	if (slice->seen_ns >= half->ready_ns || half->clock != stream->clock) {
+		half->clock = stream->clock;
 		half->ready_ns = slice->seen_ns;
 		half->ready_deduced = slice->lost;
 	}
@@ -153,7 +156,7 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 static bool
 waited(const struct stream *stream, int64_t since_ns, uint64_t since_frame, int64_t wait_ns)
 {
-	return stream->now_ns - since_ns >= wait_ns && stream->now_frame - since_frame >= REORDER_PACKETS;
+	return stream->now_ns - since_ns >= wait_ns && stream->now_frame - since_frame >= SETTLE_PACKETS;
 }
 
 /* Acknowledgements of bytes that have been delivered since are of no more use. */
@@ -170,39 +173,24 @@ forget_marks(struct half *half)
 	memmove(half->ack_mark, half->ack_mark + passed, half->ack_marks * sizeof half->ack_mark[0]);
 }
 
-/* A direction that began mid-stream starts with the lowest place among its first packets. */
-static void
-start(struct stream *stream, struct connection *connection, uint8_t direction)
-{
-	struct half *half = &connection->half[direction];
-
-	half->starting = false;
-	half->next = half->held->slice.offset;
-	deliver_held(stream, connection, direction);
-}
-
 /* True while the half waits for something. */
 static bool
 settle_half(struct stream *stream, struct connection *connection, uint8_t direction)
 {
 	struct half *half = &connection->half[direction];
 
-	if (half->starting) {
-		if (half->held != NULL && waited(stream, half->beyond_ns, half->beyond_frame, REORDER_NS))
-			start(stream, connection, direction);
-		else if (half->held == NULL && !half->captured && half->ack_marks > 0)
-			half->starting = false;
-		else
-			return half->held != NULL;
-	}
+	/* a direction of which nothing is captured is lost from its first acknowledgement on */
+	if (half->starting && (half->captured || half->ack_marks == 0))
+		return false;
+	half->starting = false;
 	for (;;) {
 		int64_t end = half->held != NULL ? half->held->slice.offset : INT64_MAX;
 
 		forget_marks(half);
 		if (half->ack_marks > 0) {
-			if (!waited(stream, half->ack_mark[0].ts_ns, half->ack_mark[0].frame, REORDER_NS))
+			if (!waited(stream, half->ack_mark[0].ts_ns, half->ack_mark[0].frame, SETTLE_NS))
 				return true;
-			give_up(stream, connection, direction, MIN(end, half->acked));
+			give_up(stream, connection, direction, MIN(end, half->ack_mark[0].offset));
 			continue;
 		}
 		if (half->held == NULL)
@@ -234,13 +222,12 @@ finish_half(struct stream *stream, struct connection *connection, uint8_t direct
 {
 	struct half *half = &connection->half[direction];
 
-	if (half->starting && half->held != NULL)
-		start(stream, connection, direction);
 	for (;;) {
 		int64_t end = half->held != NULL ? half->held->slice.offset : INT64_MAX;
 
-		if (half->acked_known && half->acked > half->next)
-			give_up(stream, connection, direction, MIN(end, half->acked));
+		forget_marks(half);
+		if (half->ack_marks > 0)
+			give_up(stream, connection, direction, MIN(end, half->ack_mark[0].offset));
 		else if (half->held != NULL && !connection->half[!direction].captured)
 			give_up(stream, connection, direction, end);
 		else
@@ -266,6 +253,10 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 		if (connection->rpc)
 			stream_count_over(stream, connection);
 		stream->sink.over(stream->sink.context, &connection->info, ts_ns, why);
+		for (int d = 0; d < 2; d++) {
+			g_clear_pointer(&connection->half[d].ack_mark, g_free);
+			connection->half[d].ack_marks = connection->half[d].ack_room = 0;
+		}
 	}
 	connection->info.rpc = NULL;
 	connection->phase = CONNECTION_CLOSED;
@@ -363,12 +354,10 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	if (slice.wire_len > half->max_segment)
 		half->max_segment = slice.wire_len;
 	if (half->starting) {
-		if (half->held == NULL) {
-			half->beyond_ns = slice.seen_ns;
-			half->beyond_frame = slice.frame;
-		}
-		hold(stream, half, slice);
-	} else if (offset == half->next && half->held == NULL) {
+		half->starting = false;
+		half->next = offset;
+	}
+	if (offset == half->next && half->held == NULL) {
 		path_sent(half, offset + slice.wire_len, slice.seen_ns);
 		deliver(stream, connection, direction, &slice);
 	} else if (offset + slice.wire_len <= half->next) {
@@ -393,6 +382,10 @@ mark_ack(struct half *half, int64_t offset, const struct packet *packet)
 	forget_marks(half);
 	if (half->ack_marks == ACK_MARKS)
 		half->ack_marks--;
+	if (half->ack_marks == half->ack_room) {
+		half->ack_room = MAX(4, 2 * half->ack_room);
+		half->ack_mark = g_renew(struct ack_mark, half->ack_mark, half->ack_room);
+	}
 	half->ack_mark[half->ack_marks++] = (struct ack_mark){
 		.offset = offset, .ts_ns = packet->ts_ns, .frame = packet->frame,
 	};
@@ -478,14 +471,21 @@ note_end(struct stream *stream, struct connection *connection, const struct segm
 		for (unsigned i = 0; i < half->ack_marks; i++)
 			half->ack_mark[i].offset = MIN(half->ack_mark[i].offset, half->fin_offset);
 	}
-	for (int d = 0; d < 2; d++) {
-		const struct half *end = &connection->half[d];
+	tcp_end_if_finished(stream, connection, segment->packet->ts_ns);
+}
 
-		if (!end->fin || end->next < end->fin_offset)
+void
+tcp_end_if_finished(struct stream *stream, struct connection *connection, int64_t ts_ns)
+{
+	for (int d = 0; d < 2; d++) {
+		const struct half *half = &connection->half[d];
+
+		/* a direction that has only begun, and carried nothing, has nothing to wait for */
+		if (!half->fin || (!half->starting && half->next < half->fin_offset))
 			return;
 	}
 	connection->info.finished = true;
-	tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
+	tcp_close(stream, connection, ts_ns, END_OF_CONNECTION);
 }
 
 /* An empty segment tells how far its sender had come. */

@@ -8,6 +8,7 @@
 
 #include "base/arith.h"
 #include "correlate/outcome.h"
+#include "trace/rng.h"
 
 Test(pairing, equal_addresses)
 {
@@ -221,6 +222,7 @@ Test(pairing, a_hint_replaces_the_assumption)
 		struct workload_config config;
 		const int64_t hint_ns = 7200 * (int64_t)NS_PER_S;
 		const struct correlate_config given = { .clients = 1, .hints_ns = &hint_ns };
+		const struct correlate_config told = { .clients = 1, .clock_mode = CLOCK_GIVEN, .clock_given_ns = hint_ns };
 		struct workload *workload;
 		struct outcome outcome;
 
@@ -231,6 +233,9 @@ Test(pairing, a_hint_replaces_the_assumption)
 		check_sane(&outcome, 1, seed);
 		cr_assert_eq(outcome.matches[MATCH_MATCHED], 0, "seed %u", seed);
 		outcome = run_given(workload, &given, from);
+		check_sane(&outcome, 1, seed);
+		check_complete(&outcome, seed);
+		outcome = run_given(workload, &told, from);
 		check_sane(&outcome, 1, seed);
 		check_complete(&outcome, seed);
 		workload_free(workload);
@@ -313,5 +318,92 @@ Test(pairing, another_run)
 		check_sane(&outcome, 1, seed);
 		workload_free(one);
 		workload_free(other);
+	}
+}
+
+/* A stamp may be wrong, and a part of the time negative for it: no reason to lose the call. */
+Test(pairing, stamps_with_more_noise_than_the_network_takes)
+{
+	for (uint32_t seed = 0; next_seed(&seed, 100);) {
+		struct workload_config config;
+		struct workload *workload;
+		struct outcome outcome;
+		struct trace_rng rng;
+
+		workload_config_init(&config, seed);
+		config.connections = 2;
+		config.lost[PAIR_SERVER] = 0.1 * (seed % 2);
+		workload = workload_new(&config);
+		trace_rng_init(&rng, seed, 1);
+		for (unsigned i = 0; i < workload->capture[1].count; i++) {
+			struct nfs_op *op = &workload->capture[1].ops[i];
+			int64_t noise_ns = (int64_t)trace_rng_below(&rng, 10 * NS_PER_MS);
+
+			if (trace_rng_chance(&rng, 0.2)) {
+				op->call_first_ns += noise_ns;
+				op->call_last_ns += noise_ns;
+				op->reply_first_ns += noise_ns;
+				op->reply_last_ns += noise_ns;
+			}
+		}
+		outcome = run_workload(workload, 1);
+		check_sane(&outcome, 1, seed);
+		check_complete(&outcome, seed);
+		workload_free(workload);
+	}
+}
+
+static void
+draw_config(struct workload_config *config, uint32_t seed)
+{
+	struct trace_rng rng;
+
+	trace_rng_init(&rng, seed, 2);
+	workload_config_init(config, seed);
+	config->clients = 1 + (unsigned)trace_rng_below(&rng, 3);
+	config->strangers = (unsigned)trace_rng_below(&rng, 3);
+	config->connections = 1 + (unsigned)trace_rng_below(&rng, 3);
+	config->slots = 1 + (unsigned)trace_rng_below(&rng, 6);
+	config->calls = 20 + (unsigned)trace_rng_below(&rng, 500);
+	config->epochs = 1 + (unsigned)trace_rng_below(&rng, 3);
+	config->equal_xids = trace_rng_chance(&rng, 0.5);
+	if (trace_rng_chance(&rng, 0.3))
+		config->xid_modulus = config->slots + (unsigned)trace_rng_below(&rng, 40);
+	if (trace_rng_chance(&rng, 0.5))
+		config->different_args = 1 + (unsigned)trace_rng_below(&rng, 40);
+	config->service_ns = (1 + (int64_t)trace_rng_below(&rng, 30)) * 20 * NS_PER_US;
+	config->delay_ns = (1 + (int64_t)trace_rng_below(&rng, 20)) * 10 * NS_PER_US;
+	config->think_ns = (1 + (int64_t)trace_rng_below(&rng, 40)) * 20 * NS_PER_US;
+	config->jitter_ns = (1 + (int64_t)trace_rng_below(&rng, 200)) * 5 * NS_PER_US;
+	config->resent = trace_rng_chance(&rng, 0.2) ? 0.03 : 0;
+	config->doubled = trace_rng_chance(&rng, 0.2) ? 0.03 : 0;
+	config->nat = (enum workload_nat)trace_rng_below(&rng, 4);
+	config->drift_ppb = ((int64_t)trace_rng_below(&rng, 9) - 4) * 40000;
+	for (unsigned side = 0; side < 2; side++) {
+		config->lost[side] = trace_rng_chance(&rng, 0.5) ? 0.4 * trace_rng_unit(&rng) : 0;
+		config->cut[side] = trace_rng_chance(&rng, 0.3) ? 0.2 * trace_rng_unit(&rng) : 0;
+		config->prefixes[side] = (unsigned)trace_rng_below(&rng, 4);
+		config->no_length[side] = trace_rng_chance(&rng, 0.2);
+	}
+	for (unsigned i = 0; i < config->clients; i++)
+		config->offset_ns[i] = ((int64_t)trace_rng_below(&rng, 2000) - 1000) * 10 * NS_PER_MS;
+}
+
+/* Whatever comes together: less may be found, but nothing wrong. */
+Test(pairing, everything_at_once)
+{
+	for (uint32_t seed = 0; next_seed(&seed, 400);) {
+		const unsigned from[] = { 0, 1, 2, 3 };
+		struct correlate_config given = { .limit = seed % 4 == 0 ? 300 + seed : 0 };
+		struct workload_config config;
+		struct workload *workload;
+		struct outcome outcome;
+
+		draw_config(&config, seed);
+		given.clients = config.clients;
+		workload = workload_new(&config);
+		outcome = run_given(workload, &given, from);
+		check_sane(&outcome, config.clients, seed);
+		workload_free(workload);
 	}
 }

@@ -3,6 +3,7 @@
  * reply.
  */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "stream/wire.h"
 
@@ -200,6 +201,27 @@ Test(calls, replies_in_front_of_held_calls)
 	for (uint32_t i = 0; i < COUNT; i++)
 		if (i != 1)
 			cr_assert_eq(wire_op(wire, 1000 + i)->reply_last_ns, 2 * MS + i * 1000 + 500);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
+/* Another program on the connection is not counted, and its replies are nobody's orphans. */
+Test(calls, foreign_program)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t offset, acked;
+
+	wire_open(wire, 1 * MS);
+	offset = wire_getattr(wire, 1);
+	memcpy(wire->bytes[TO_SERVER] + offset + 16, "\x00\x06\x1a\x80", 4);	/* program 400000 */
+	send_call(wire, offset, 0, 10 * MS);
+	acked = send_reply(wire, wire_getattr_reply(wire, 1), 20 * MS);
+	send_call(wire, wire_getattr(wire, 2), acked, 30 * MS);
+	send_reply(wire, wire_getattr_reply(wire, 2), 40 * MS);
+	wire_finish(wire, 100 * MS);
+	cr_assert_eq(wire->rpc->calls, 1);
+	cr_assert_eq(wire->rpc->replies, 1);
+	cr_assert_eq(wire->rpc->orphan_replies, 0);
 	wire_check_books(wire);
 	wire_free(wire);
 }

@@ -139,3 +139,42 @@ Test(header, what_is_no_message)
 	cr_assert_eq(rpc_header_read(cursor, &message), HEADER_READ, "a message all the same");
 	cr_assert_eq(rpc_call_likeness(&cursor), 0, "but none to find a place by");
 }
+
+/* RFC 2203 section 5: what RPCSEC_GSS leaves to read. */
+Test(header, protection)
+{
+	static const struct { uint32_t procedure, service; enum rpc_protection protection; uint32_t skipped; } forms[] = {
+		{ 0, 1, RPC_CLEAR, 0 }, { 0, 2, RPC_INTEGRITY, 8 }, { 0, 3, RPC_HIDDEN, 0 },
+		{ 1, 1, RPC_HIDDEN, 0 }, { 3, 1, RPC_HIDDEN, 0 },
+	};
+
+	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		char buffer[BUFFER] = { 0 }, credential[64];
+		struct rpc_msg call = { .rm_xid = 1, .rm_direction = CALL };
+		uint32_t words[] = { 1, forms[i].procedure, 77, forms[i].service };
+		char handle[] = "handle..", *bytes = handle;
+		u_int len = 8;
+		struct rpc_message message;
+		struct xdr_cursor cursor;
+		XDR xdrs;
+
+		xdrmem_create(&xdrs, credential, sizeof credential, XDR_ENCODE);
+		for (unsigned w = 0; w < 4; w++)
+			cr_assert(xdr_u_int32_t(&xdrs, &words[w]));
+		cr_assert(xdr_bytes(&xdrs, &bytes, &len, 8));
+		call.rm_call.cb_rpcvers = RPC_MSG_VERSION;
+		call.rm_call.cb_prog = 100003;
+		call.rm_call.cb_vers = 3;
+		call.rm_call.cb_cred.oa_flavor = 6;
+		call.rm_call.cb_cred.oa_base = credential;
+		call.rm_call.cb_cred.oa_length = xdr_getpos(&xdrs);
+		call.rm_call.cb_verf = _null_auth;
+		xdrmem_create(&xdrs, buffer, BUFFER, XDR_ENCODE);
+		cr_assert(xdr_callmsg(&xdrs, &call));
+		cursor = cursor_over(buffer, xdr_getpos(&xdrs) + 40, xdr_getpos(&xdrs) + 40, XDR_HOLE);
+		cr_assert_eq(rpc_header_read(cursor, &message), HEADER_READ);
+		cr_assert_eq(message.protection, forms[i].protection, "form %u", i);
+		cr_assert_eq(message.body.off, xdr_getpos(&xdrs) + forms[i].skipped, "form %u", i);
+		cr_assert_eq(rpc_call_likeness(&cursor), 2);
+	}
+}

@@ -1,0 +1,31 @@
+/*
+ * Puts packets that a file holds slightly out of order back into the order of
+ * their stamps: captures merge several queues, and what follows reasons in
+ * time. A packet waits until nothing can belong in front of it any more:
+ * REORDER_PACKETS came behind it, or one stamped REORDER_NS later.
+ */
+#ifndef CAPTURE_REORDER_H
+#define CAPTURE_REORDER_H
+
+#include <stdbool.h>
+
+#include "capture/packet.h"
+
+enum { REORDER_PACKETS = 64, REORDER_NS = 2 * 1000 * 1000 };
+
+struct reorder;
+
+struct reorder *reorder_new(void);
+void reorder_free(struct reorder *reorder);
+/*
+ * Takes a packet (copied). A stamp further back than the window is no disorder
+ * but a clock that was set: what waits comes out first, as it is.
+ */
+void reorder_push(struct reorder *reorder, const struct packet *packet);
+/*
+ * The next packet whose turn has come, borrowed until the next call; drain:
+ * nothing more will be pushed. *stepped: the clock was set back in front of it.
+ */
+bool reorder_pop(struct reorder *reorder, bool drain, struct packet *packet, bool *stepped);
+
+#endif
