@@ -28,9 +28,9 @@ enum {
  * of many days may need and hardly anything else.
  */
 struct histogram {
-	uint8_t slot[2 * PAGES];	/* of pages, then of their carries; 1-based, 0: none */
-	uint8_t used, room;
 	uint32_t (*counts)[BUCKETS];
+	uint8_t used, room;
+	uint8_t slot[2 * PAGES];	/* of pages, then of their carries; 1-based, 0: none */
 };
 
 struct place {

@@ -8,9 +8,11 @@
 #include "capture/duplicates.h"
 
 #include <glib.h>
-#include <xxhash.h>
 
 #include "base/arith.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum {
 	WINDOW_NS = 10 * NS_PER_MS,
@@ -48,8 +50,9 @@ duplicates_free(struct duplicates *duplicates)
 }
 
 /*
- * Of all that two copies have in common and two packets have not; each step
- * seeds the next. The TTL, the traffic class and the link header may differ
+ * Of all that two copies have in common and two packets have not. None of the
+ * three hashes waits for another one; their lengths differ, so that they are
+ * different functions. The TTL, the traffic class and the link header may differ
  * between copies, and so may the checksum: before the device fills it in, it is
  * that of the pseudo header. Urgent pointer and options follow it.
  */
@@ -59,11 +62,10 @@ packet_hash(uint64_t seed, const struct segment *segment)
 	enum { CHECKSUM = 16, BEHIND_CHECKSUM = 18 };
 	uint64_t lengths = (uint64_t)segment->payload_wire_len << 32 |
 	    (uint32_t)segment->direction << 16 | segment->ip_id;
-	uint64_t hash = XXH3_64bits_withSeed(&segment->key, sizeof(segment->key), seed + lengths);
 
-	hash = XXH3_64bits_withSeed(segment->header, CHECKSUM, hash);
-	return XXH3_64bits_withSeed(segment->header + BEHIND_CHECKSUM,
-	    segment->header_len - BEHIND_CHECKSUM, hash);
+	return XXH3_64bits_withSeed(&segment->key, sizeof(segment->key), seed + lengths) ^
+	    XXH3_64bits_withSeed(segment->header, CHECKSUM, seed) ^
+	    XXH3_64bits_withSeed(segment->header + BEHIND_CHECKSUM, segment->header_len - BEHIND_CHECKSUM, seed);
 }
 
 bool

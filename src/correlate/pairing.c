@@ -34,8 +34,8 @@ pairing_new(const struct pairing_config *config, pairing_sink_fn *sink, void *co
 	p->limit = config->limit;
 	p->seed = agree_random_seed();
 	p->field.flows = flows_new(p->seed);
-	pool_init(&p->field.pools[SIDE_FIRST], 1, p->limit);
-	pool_init(&p->field.pools[SIDE_CLIENTS], p->clients + 1, (uint64_t)p->limit * p->clients);
+	pool_init(&p->field.pools[SIDE_FIRST], 1);
+	pool_init(&p->field.pools[SIDE_CLIENTS], p->clients + 1);
 	p->field.offsets = g_new0(struct offset, p->clients);
 	p->ops = g_new0(uint64_t, p->clients + 1);
 	for (unsigned i = 0; i < p->clients; i++)
@@ -141,7 +141,9 @@ pair_up(struct pairing *p, const struct waiting *waiting, const struct search *s
 	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
 	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
 	struct offset *offset = &p->field.offsets[client->capture - 1];
-	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES);
+	/* the server saw a copy that the client's capture lacks: when that was sent is not known */
+	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES) &&
+	    first->op.retransmits <= client->op.retransmits;
 
 	if (offset->known && !search->loose)
 		offset_learn(offset, &first->op, &client->op);

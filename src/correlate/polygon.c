@@ -337,9 +337,9 @@ clip(struct polygon *polygon, const struct polygon_line *line)
 	polygon->band_is_old = true;
 }
 
-/* True when a look at the band is enough to see that the bound says nothing new. */
+/* True when a look at the band is enough to see that the bound takes away no more than that. */
 static bool
-is_outside_band(const struct polygon *polygon, const struct bound *bound, double at)
+is_outside_band(const struct polygon *polygon, const struct bound *bound, double at, double gain_ns)
 {
 	const struct polygon_band *band = &polygon->band;
 	double limit = difference(bound->offset_ns, polygon->reference_offset_ns);
@@ -347,18 +347,30 @@ is_outside_band(const struct polygon *polygon, const struct bound *bound, double
 	if (!band_covers(band, at))
 		return false;
 	at -= band->from;
-	return bound->upper ? band->high + band->high_slope * at <= limit : band->low + band->low_slope * at >= limit;
+	return bound->upper ? band->high + band->high_slope * at - gain_ns <= limit :
+	    band->low + band->low_slope * at + gain_ns >= limit;
+}
+
+static bool
+gains_little(const struct polygon *polygon, const struct bound *bound, double at, double gain_ns)
+{
+	double limit = difference(bound->offset_ns, polygon->reference_offset_ns), low, high;
+
+	if (polygon->corners == 0)
+		return false;
+	extent(polygon, at, &low, &high);
+	return bound->upper ? high - gain_ns <= limit : low + gain_ns >= limit;
 }
 
 bool
-polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count)
+polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count, double gain_ns)
 {
 	for (unsigned i = 0; i < count; i++) {
 		double at = difference(bound[i].at_ns, polygon->reference_ns);
 
-		if (is_outside_band(polygon, &bound[i], at))
+		if (is_outside_band(polygon, &bound[i], at, gain_ns))
 			continue;
-		if (polygon_effect(polygon, &bound[i]) != BOUND_LOOSE)
+		if (!gains_little(polygon, &bound[i], at, gain_ns))
 			return false;
 		/* The band did not show it: it is for another time, or from before some cuts. */
 		if (polygon->band_is_old || !band_covers(&polygon->band, at))
@@ -446,6 +458,17 @@ polygon_offset(const struct polygon *polygon, int64_t from_ns, int64_t to_ns, in
 	extent_between(polygon, from, to, &low, &high);
 	round_outward(polygon, fabs(from) > fabs(to) ? from : to, low, high, low_ns, high_ns);
 	return true;
+}
+
+double
+polygon_width_ns(const struct polygon *polygon, int64_t at_ns)
+{
+	double low, high;
+
+	if (polygon->corners == 0)
+		return 0;
+	extent(polygon, difference(at_ns, polygon->reference_ns), &low, &high);
+	return high - low;
 }
 
 /*

@@ -61,8 +61,11 @@ void polygon_copy(struct polygon *to, const struct polygon *from);
 /* False until bounds of both directions came: nothing can be said of the offset. */
 bool polygon_known(const struct polygon *polygon);
 enum bound_effect polygon_effect(const struct polygon *polygon, const struct bound *bound);
-/* True when none of the bounds says anything new; cheap, the polygon is only changed in what it remembers for that. */
-bool polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count);
+/*
+ * True when none of the bounds would take away more than that at its time; cheap,
+ * the polygon is only changed in what it remembers for that.
+ */
+bool polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count, double gain_ns);
 /* All of the bounds or, if they leave no line, none of them and false. */
 bool polygon_cut(struct polygon *polygon, const struct bound *bound, unsigned count);
 /*
@@ -70,6 +73,8 @@ bool polygon_cut(struct polygon *polygon, const struct bound *bound, unsigned co
  * the other, in either order; widened to the int64 range at most. False while unknown.
  */
 bool polygon_offset(const struct polygon *polygon, int64_t from_ns, int64_t to_ns, int64_t *low_ns, int64_t *high_ns);
+/* How far the lowest and the highest offset at that time are apart; 0 while unknown. */
+double polygon_width_ns(const struct polygon *polygon, int64_t at_ns);
 /*
  * A band around the times from one to the other, for many look-ups there; none
  * if it would be some thousandths wider than what the polygon says.

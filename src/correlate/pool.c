@@ -2,20 +2,15 @@
 
 #include <glib.h>
 
-enum { LARGEST_INDEX = 1 << 22 };
+enum { FIRST_INDEX = 1 << 10, LARGEST_INDEX = 1 << 22 };
 
 void
-pool_init(struct pool *pool, unsigned captures, uint64_t expected)
+pool_init(struct pool *pool, unsigned captures)
 {
-	uint32_t size = 64;
-
-	while (size < expected && size < LARGEST_INDEX)
-		size *= 2;
-	*pool = (struct pool){ .mask = size - 1 };
+	*pool = (struct pool){ .mask = FIRST_INDEX - 1 };
 	slab_init(&pool->slab, sizeof(struct waiting));
-	/* Pages that are never touched cost nothing. */
 	for (unsigned i = 0; i < 2; i++)
-		pool->heads[i] = g_new0(uint32_t, size);
+		pool->heads[i] = g_new0(uint32_t, FIRST_INDEX);
 	pool->ages = g_new0(struct pool_list, captures);
 }
 
@@ -52,6 +47,43 @@ push_front(struct pool *pool, enum pool_link link, uint32_t *head, uint32_t id)
 	if (*head != SLAB_NONE)
 		pool_at(pool, *head)->prev[link] = id;
 	*head = id;
+}
+
+/* Moves a bucket's ops, oldest first, so that the new ones have the newest in front as well. */
+static void
+redistribute(struct pool *pool, enum pool_link link, uint32_t id)
+{
+	while (id != SLAB_NONE && pool_at(pool, id)->next[link] != SLAB_NONE)
+		id = pool_at(pool, id)->next[link];
+	while (id != SLAB_NONE) {
+		const struct waiting *waiting = pool_at(pool, id);
+		uint32_t *head = link == LINK_EXACT ? exact_head(pool, waiting->tuple, waiting->call_hash) :
+		    content_head(pool, waiting->call_hash);
+		uint32_t newer = waiting->prev[link];
+
+		push_front(pool, link, head, id);
+		id = newer;
+	}
+}
+
+/*
+ * The index is at least half empty, so that most ops are alone in their bucket,
+ * and no larger than that takes: it is looked up at random, and few ops wait as a rule.
+ */
+static void
+grow(struct pool *pool)
+{
+	uint32_t size = pool->mask + 1;
+
+	pool->mask = 4 * size - 1;
+	for (unsigned link = 0; link < 2; link++) {
+		uint32_t *old = pool->heads[link];
+
+		pool->heads[link] = g_new0(uint32_t, pool->mask + 1);
+		for (uint32_t i = 0; i < size; i++)
+			redistribute(pool, link, old[i]);
+		g_free(old);
+	}
 }
 
 static void
@@ -97,6 +129,8 @@ pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *con
 {
 	uint32_t id = slab_take(&pool->slab);
 
+	if (pool->count > pool->mask / 2 && pool->mask < LARGEST_INDEX - 1)
+		grow(pool);
 	*pool_at(pool, id) = *waiting;
 	push_front(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), id);
 	if (waiting->by_content)

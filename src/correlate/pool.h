@@ -37,8 +37,8 @@ struct pool {
 	uint32_t count;
 };
 
-/* captures: how many ages are kept; expected: ops that may wait at once. */
-void pool_init(struct pool *pool, unsigned captures, uint64_t expected);
+/* captures: how many ages are kept. */
+void pool_init(struct pool *pool, unsigned captures);
 void pool_clear(struct pool *pool);
 
 static inline struct waiting *

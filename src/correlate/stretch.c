@@ -7,6 +7,12 @@
 
 /* So many pairs may say something of the offset at the start: later ones are too far away. */
 enum { START_PAIRS = 4096 };
+/*
+ * With delays that hardly vary nearly every pair would take a little away. What
+ * less than this part of the width adds up to is of no use; leaving bounds out
+ * is always right.
+ */
+static const double gain_worth_it = 1.0 / 1024;
 
 void
 stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
@@ -17,6 +23,7 @@ stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 	polygon_init(&stretch->whole);
 	stretch->young_pairs = stretch->whole_pairs = stretch->pairs = 0;
 	stretch->generation = 0;
+	stretch->least_gain_ns = 0;
 	stretch->recent_first_ns = stretch->young_ns = stretch->first_ns = 0;
 	stretch->whole_first_ns = stretch->whole_last_ns = 0;
 	stretch->is_bent = stretch->bends = false;
@@ -118,12 +125,14 @@ bool
 stretch_learn(struct stretch *stretch, const struct op_pair *pair, const struct bound *bound, unsigned bounds)
 {
 	/* Each polygon holds the one before: what is not new to the youngest is new to none. */
-	if (!polygon_is_within(&stretch->young, bound, bounds)) {
+	if (!polygon_is_within(&stretch->young, bound, bounds, stretch->least_gain_ns)) {
 		if (!polygon_cut(&stretch->recent, bound, bounds))
 			return false;
 		polygon_cut(&stretch->young, bound, bounds);
 		if (!stretch->is_bent)
 			stretch->is_bent = !polygon_cut(&stretch->whole, bound, bounds);
+		stretch->least_gain_ns = gain_worth_it *
+		    polygon_width_ns(&stretch->recent, bound[bounds - 1].at_ns);
 	}
 	for (unsigned i = 0; i < bounds; i++)
 		reach_out(stretch, &bound[i]);

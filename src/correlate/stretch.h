@@ -30,6 +30,7 @@ struct stretch {
 	uint64_t generation;		/* of it, from 0 */
 	struct polygon young;		/* the generation that follows: part of recent's bounds */
 	uint64_t young_pairs;
+	double least_gain_ns;		/* bounds that would take away less are passed over */
 	int64_t young_ns;		/* server clock, its begin */
 
 	struct polygon whole;		/* all bounds since whole_first_ns */

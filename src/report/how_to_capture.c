@@ -91,8 +91,8 @@ static const char client_text[] =
 
 static const char both_text[] =
 "On both hosts\n"
-"  - keep the clocks in step (chrony, NTP). The times of server, network and\n"
-"    total do not need it; telling request from reply does.\n"
+"  - the clocks need not agree: how far they are apart is measured. A clock that\n"
+"    is set while the captures run only costs the split of request and reply.\n"
 "  - let the captures overlap: the calls that count are those in both files.\n"
 "  - write to a disk that is not the one under test, and not to NFS.\n"
 "\n"

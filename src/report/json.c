@@ -171,6 +171,8 @@ capture_tcp(const struct stream_counters *tcp)
 	put(object, "mid_stream", count(tcp->mid_stream));
 	put(object, "one_direction", count(tcp->one_direction));
 	put(object, "evicted_connections", count(tcp->evicted_connections));
+	put(object, "resyncs", count(tcp->resyncs));
+	put(object, "holes_given_up", count(tcp->forced));
 	return object;
 }
 
@@ -225,6 +227,7 @@ capture(const struct capture_facts *facts)
 	put(object, "packets", count(facts->packets));
 	put(object, "truncated_packets", count(facts->truncated_packets));
 	put(object, "duplicate_packets", count(facts->duplicate_packets));
+	put(object, "fragment_packets", count(facts->fragments));
 	put(object, "dropped_by_kernel", known(facts->dropped_by_kernel >= 0, facts->dropped_by_kernel));
 	put(object, "lost_segments", count(facts->tcp.lost_segments));
 	put(object, "tcp", capture_tcp(&facts->tcp));
@@ -352,6 +355,22 @@ sides(const struct report *report)
 	return object;
 }
 
+/* The hard bounds of request_ns and reply_ns, over the calls of a row. */
+static json_t *
+bounds(const struct dist *errors)
+{
+	json_t *object;
+
+	if (errors->count == 0)
+		return json_null();
+	object = json_object();
+	put(object, "count", count(errors->count));
+	put(object, "mean_ns", json_integer(dist_mean(errors)));
+	put(object, "min_ns", json_integer(errors->min_ns));
+	put(object, "max_ns", json_integer(errors->max_ns));
+	return object;
+}
+
 static json_t *
 matched_row(const struct matched_row *row)
 {
@@ -367,7 +386,7 @@ matched_row(const struct matched_row *row)
 	put(object, "request_ns", dist(&row->request, true));
 	put(object, "reply_ns", dist(&row->reply, true));
 	put(object, "retransmit_ns", json_null());
-	put(object, "clock_error", dist(&row->clock_error, false));	/* bound of request_ns and reply_ns */
+	put(object, "clock_error", bounds(&row->clock_error));
 	return object;
 }
 
@@ -388,6 +407,7 @@ matched(const struct report *report)
 	put(object, "ambiguous", facts != NULL ? count(facts->matches[MATCH_AMBIGUOUS]) : json_null());
 	put(object, "negative", count(aggregate_totals(report->aggregate)->negative));
 	put(object, "mispaired", facts != NULL ? count(facts->mispaired) : json_null());
+	put(object, "given_up", count(facts != NULL ? facts->evicted[PAIR_SERVER] + facts->evicted[PAIR_CLIENT] : 0));
 	put(object, "rows", rows);
 	return object;
 }

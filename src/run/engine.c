@@ -81,6 +81,15 @@ begin_again(void *context)
 
 /* ---- what is read ---- */
 
+enum { SIDE_STEPS = 100, SIDE_PACKETS = 2000 };
+
+static void
+ignore_op(void *context, const struct nfs_op *op)
+{
+	(void)context;
+	(void)op;
+}
+
 /* What was read of a pipe is gone: it is opened once. */
 static bool
 is_stream(const char *path)
@@ -121,6 +130,30 @@ add_capture(struct engine *engine, GPtrArray *files, GPtrArray *captures)
 		g_ptr_array_add(captures, g_ptr_array_free(g_steal_pointer(&paths), FALSE));
 }
 
+/* Which side a single capture was made on, from its first packets: the records of its calls depend on it. */
+static void
+detect_side(struct engine *engine)
+{
+	static const struct pipeline_limits limits = { .connections = 4096, .calls = 65536, .held_bytes = 1 << 24 };
+	const char *const *paths = g_ptr_array_index(engine->captures, 0);
+	enum pair_side side;
+	struct pipeline *pipeline;
+	bool told = false;
+
+	if (!is_stream(paths[0]) &&
+	    (pipeline = pipeline_new(paths, engine->options->filter, &limits, ignore_op, NULL, NULL)) != NULL) {
+		for (unsigned steps = 0; steps < SIDE_STEPS && pipeline_step(pipeline, SIDE_PACKETS); steps++)
+			continue;
+		told = pipeline_side(pipeline, &side);
+		pipeline_free(pipeline);
+	}
+	if (told)
+		engine->side = side == PAIR_SERVER ? SIDE_SERVER : SIDE_CLIENT;
+	else
+		log_line(engine->log, LOG_NORMAL, "run", "%s: the side it was captured on cannot be told from its "
+		    "round trips; taken as the server's, --side says otherwise", paths[0]);
+}
+
 /*
  * What cannot be read is said and left out; what is left is reported all the
  * same: the server alone, or one client alone.
@@ -137,14 +170,14 @@ choose_captures(struct engine *engine)
 	server = engine->captures->len > 0;
 	for (unsigned i = 0; i < options->clients->len && !engine->wrong_usage; i++)
 		add_capture(engine, g_ptr_array_index(options->clients, i), engine->captures);
-	if (options->clients->len == 0)
-		return;
-	if (!server && engine->captures->len > 0) {
+	if (options->clients->len > 0 && !server && engine->captures->len > 0) {
 		g_ptr_array_set_size(engine->captures, 1);
 		engine->side = SIDE_CLIENT;
-	} else if (server && engine->captures->len == 1) {
+	} else if (options->clients->len > 0 && server && engine->captures->len == 1) {
 		engine->side = SIDE_SERVER;
 	}
+	if (engine->captures->len == 1 && engine->side == SIDE_DETECT)
+		detect_side(engine);
 }
 
 /* ---- what comes out ---- */
@@ -165,11 +198,16 @@ explain_nothing(const struct report *report)
 	const struct capture_facts *captures = report->captures;
 	int64_t apart_ns = 0;
 
-	for (unsigned i = 0; i < report->capture_count; i++)
-		if (captures[i].rpc.calls == 0)
-			return g_strdup_printf("no NFS call was found in %s", captures[i].name);
+	unsigned clients = 0;
+
+	for (unsigned i = 1; i < report->capture_count; i++)
+		clients += captures[i].rpc.calls > 0;
+	if (captures[0].rpc.calls == 0)
+		return g_strdup_printf("no NFS call was found in %s", captures[0].name);
 	if (!report->two_sided)
 		return NULL;
+	if (clients == 0)
+		return g_strdup_printf("no NFS call was found in %s", captures[report->capture_count - 1].name);
 	if (report->correlated->same_side)
 		return g_strdup_printf("%s and %s were captured on the same side: one from each is needed",
 		    captures[0].name, captures[1].name);
@@ -191,7 +229,7 @@ static void
 gather_facts(struct engine *engine, struct conclusion *conclusion)
 {
 	const struct correlation *found = &engine->found;
-	bool swapped = found->correlate != NULL && correlate_facts(found->correlate)->swapped && found->count == 2;
+	bool swapped = found->correlate != NULL && found->facts.exchanged;
 
 	conclusion->facts = g_new0(struct capture_facts, found->count);
 	for (unsigned i = 0; i < found->count; i++) {
@@ -205,10 +243,8 @@ gather_facts(struct engine *engine, struct conclusion *conclusion)
 		aggregate_exchange_sides(found->aggregate);
 	for (unsigned i = 0; i < found->count; i++)
 		conclusion->facts[i].side = i == 0 ? PAIR_SERVER : PAIR_CLIENT;
-	if (found->count == 1 && engine->side != SIDE_DETECT)
+	if (found->count == 1)
 		conclusion->facts[0].side = engine->side == SIDE_CLIENT ? PAIR_CLIENT : PAIR_SERVER;
-	else if (found->count == 1 && conclusion->facts[0].side_detected)
-		conclusion->facts[0].side = conclusion->facts[0].detected_side;
 }
 
 static void

@@ -334,6 +334,8 @@ refuse(char **argv, int id, GError **error)
 
 	if (id == ':')
 		return wrong(error, "%s: a value is missing", given);
+	if (g_str_has_prefix(given, "--") && strchr(given, '=') != NULL)
+		return wrong(error, "%s: no such option, or it takes no value; nfscorr --help lists them", given);
 	if (optopt > 0 && optopt < 256)
 		return wrong(error, "-%c: no such option; nfscorr --help lists them", optopt);
 	return wrong(error, "%s: %s; nfscorr --help lists the options", given,

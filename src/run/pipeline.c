@@ -191,6 +191,8 @@ note_packet(struct pipeline *pipeline, const struct packet *packet)
 	struct capture_facts *facts = &pipeline->facts;
 
 	facts->packets++;
+	/* pcapng does not say so in its header */
+	facts->nanoseconds |= packet->ts_ns % NS_PER_US != 0;
 	if (packet->cap_len < packet->wire_len)
 		facts->truncated_packets++;
 	if (facts->link_type_count == 0 || facts->link_types[0] != packet->link_type)
@@ -246,21 +248,30 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 }
 
 /* At the server its own answers come at once and the client's take the path; at the client the reverse. */
-static void
-detect_side(struct capture_facts *facts)
+static bool
+side_of(const struct stream_counters *tcp, enum pair_side *side)
 {
-	const struct dist *to_server = &facts->tcp.round_trip[0];
-	const struct dist *to_client = &facts->tcp.round_trip[1];
+	const struct dist *to_server = &tcp->round_trip[0];
+	const struct dist *to_client = &tcp->round_trip[1];
 
 	if (to_server->count == 0 || to_client->count == 0)
-		return;
-	facts->side_detected = true;
-	if (to_server->min_ns > to_client->min_ns * SIDE_RATIO)
-		facts->detected_side = PAIR_CLIENT;
-	else if (to_client->min_ns > to_server->min_ns * SIDE_RATIO)
-		facts->detected_side = PAIR_SERVER;
-	else
-		facts->side_detected = false;
+		return false;
+	*side = to_server->min_ns > to_client->min_ns ? PAIR_CLIENT : PAIR_SERVER;
+	return MAX(to_server->min_ns, to_client->min_ns) > MIN(to_server->min_ns, to_client->min_ns) * SIDE_RATIO;
+}
+
+bool
+pipeline_side(const struct pipeline *pipeline, enum pair_side *side)
+{
+	struct stream_counters tcp = { 0 };
+	bool told;
+
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
+		stream_counters_add(&tcp, stream_counters(pipeline->shard[i].stream));
+	told = side_of(&tcp, side);
+	dist_clear(&tcp.round_trip[0]);
+	dist_clear(&tcp.round_trip[1]);
+	return told;
 }
 
 static void
@@ -279,7 +290,7 @@ gather(struct pipeline *pipeline)
 	facts->has_endpoints = pipeline->busiest_votes > 0;
 	facts->client = pipeline->busiest.client;
 	facts->server = pipeline->busiest.server;
-	detect_side(facts);
+	facts->side_detected = side_of(&facts->tcp, &facts->detected_side);
 }
 
 static void

@@ -36,6 +36,8 @@ void pipeline_position(const struct pipeline *pipeline, uint64_t *done, uint64_t
 const struct capture_facts *pipeline_facts(const struct pipeline *pipeline);
 /* Why reading stopped early: GError text, or NULL. */
 const char *pipeline_trouble(const struct pipeline *pipeline);
+/* The side that the round trips so far speak for; false: they do not tell. */
+bool pipeline_side(const struct pipeline *pipeline, enum pair_side *side);
 bool pipeline_can_rewind(const struct pipeline *pipeline);
 
 #endif

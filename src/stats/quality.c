@@ -371,6 +371,26 @@ is_minor(const struct evidence *evidence)
 	return ppm(evidence->facts[evidence->capture].rpc.calls, calls) <= MINOR_CLIENT_PPM;
 }
 
+/* Calls that waited for their counterpart until the table was full: often they have none. */
+static bool
+judge_given_up(const struct evidence *evidence, struct quality_reason *reason)
+{
+	const struct correlate_facts *correlated = evidence->correlated;
+	uint64_t calls;
+
+	if (correlated == NULL)
+		return false;
+	calls = correlated->evicted[PAIR_SERVER] + correlated->evicted[PAIR_CLIENT];
+	if (calls == 0)
+		return false;
+	reason->level = QUALITY_GOOD;
+	reason->count = calls;
+	reason->text = g_strdup_printf("calls without a counterpart that no longer fit into the table and were given up: %"
+	    G_GUINT64_FORMAT " of the server, %" G_GUINT64_FORMAT " of clients", correlated->evicted[PAIR_SERVER],
+	    correlated->evicted[PAIR_CLIENT]);
+	return true;
+}
+
 static const struct rule {
 	const char *id;
 	bool each_capture;	/* asked of every capture; else once */
@@ -379,6 +399,7 @@ static const struct rule {
 	{ "capture-swapped", false, judge_side },
 	{ "capture-overlap", true, judge_no_calls },
 	{ "capture-overlap", false, judge_common },
+	{ "capture-overlap", false, judge_given_up },
 	{ "capture-drops", true, judge_lost },
 	{ "capture-drops", true, judge_kernel_drops },
 	{ "capture-drops", true, judge_one_way },

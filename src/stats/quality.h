@@ -45,7 +45,7 @@ enum quality_threshold {
  * Stamps of packets that several CPUs took in come a little out of order, which
  * harms nobody. A step back of this size or more is told and leaves `usable`.
  */
-enum { BACKWARD_STEP_NS = 1000000 };
+enum { BACKWARD_STEP_NS = 2000000 };
 
 /*
  * ids are the capture rows of the findings. A flaw that has no row of its own

@@ -33,6 +33,8 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 
 	if (quality->level == QUALITY_POOR)
 		return verdict_none(g_strdup("the captures are too poor to say where the time goes"));
+	if (totals->matched == 0)
+		return verdict_none(g_strdup("no call was matched: server, network and client cannot be told apart"));
 	if (totals->matched < VERDICT_CALLS)
 		return verdict_none(g_strdup_printf("%" G_GUINT64_FORMAT " matched calls are too few to say where the time goes",
 		    totals->matched));

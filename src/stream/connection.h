@@ -7,7 +7,7 @@
 #include "stream/stream.h"
 
 enum {
-	/* Nothing is called a gap before both have passed: packets may be stamped out of order, too. */
+	/* Nothing is called a gap before one of them has passed: packets may be stamped out of order, too. */
 	SETTLE_NS = 2 * 1000 * 1000,
 	SETTLE_PACKETS = 64,
 	/* A hole whose other direction was never captured is given up after so long. */

@@ -153,10 +153,11 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 	deliver_held(stream, connection, direction);
 }
 
+/* An acknowledgement may be stamped in front of the data that it is for, but not by much. */
 static bool
-waited(const struct stream *stream, int64_t since_ns, uint64_t since_frame, int64_t wait_ns)
+is_settled(const struct stream *stream, const struct ack_mark *mark)
 {
-	return stream->now_ns - since_ns >= wait_ns && stream->now_frame - since_frame >= SETTLE_PACKETS;
+	return stream->now_ns - mark->ts_ns >= SETTLE_NS || stream->now_frame - mark->frame >= SETTLE_PACKETS;
 }
 
 /* Acknowledgements of bytes that have been delivered since are of no more use. */
@@ -188,7 +189,7 @@ settle_half(struct stream *stream, struct connection *connection, uint8_t direct
 
 		forget_marks(half);
 		if (half->ack_marks > 0) {
-			if (!waited(stream, half->ack_mark[0].ts_ns, half->ack_mark[0].frame, SETTLE_NS))
+			if (!is_settled(stream, &half->ack_mark[0]))
 				return true;
 			give_up(stream, connection, direction, MIN(end, half->ack_mark[0].offset));
 			continue;
@@ -196,7 +197,7 @@ settle_half(struct stream *stream, struct connection *connection, uint8_t direct
 		if (half->held == NULL)
 			return false;
 		if (!connection->half[!direction].captured &&
-		    waited(stream, half->held->slice.seen_ns, half->held->slice.frame, SILENT_HOLE_NS)) {
+		    stream->now_ns - half->held->slice.seen_ns >= SILENT_HOLE_NS) {
 			give_up(stream, connection, direction, end);
 			continue;
 		}

@@ -199,9 +199,9 @@ Test(quality, negative_parts_duplicates_translation_backward_stamps)
 	assert_level(&scene, "address-translation", QUALITY_GOOD, 3);
 	scene = clean_scene();
 	scene.facts[1].backward_stamps = 40;
-	scene.facts[1].backward_max_ns = 999999;
+	scene.facts[1].backward_max_ns = 1999999;
 	assert_no_reason(&scene);
-	scene.facts[1].backward_max_ns = 1000000;
+	scene.facts[1].backward_max_ns = 2000000;
 	assert_level(&scene, "clock-step", QUALITY_USABLE, 40);
 }
 

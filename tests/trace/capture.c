@@ -11,6 +11,7 @@ enum { ORDER_STREAMS = 1 << 20 };
 /* A packet as it goes to the file. */
 struct packet {
 	int64_t at_ns;
+	unsigned number;		/* in its block, in the order of time */
 	uint32_t captured_bytes, wire_bytes;
 	uint8_t *bytes;
 };
@@ -75,6 +76,23 @@ write_packet(struct capture *capture, const struct packet *packet)
 		packet->wire_bytes);
 }
 
+/* Of packets with equal stamps only their order tells which was first. */
+static void
+restore_ties(const struct capture *capture, struct packet *packet, unsigned count)
+{
+	int64_t unit_ns = capture->config->magic == TRACE_NANOSECONDS ? 1 : 1000;
+
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned j = i + 1; j < count; j++)
+			if (packet[i].at_ns / unit_ns == packet[j].at_ns / unit_ns
+			    && packet[i].number > packet[j].number) {
+				struct packet swap = packet[i];
+
+				packet[i] = packet[j];
+				packet[j] = swap;
+			}
+}
+
 static void
 write_block(struct capture *capture)
 {
@@ -87,6 +105,8 @@ write_block(struct capture *capture)
 		packet[left - 1] = packet[chosen];
 		packet[chosen] = swap;
 	}
+	if (!capture->config->permute_ties)
+		restore_ties(capture, packet, capture->block->len);
 	for (unsigned i = 0; i < capture->block->len; i++)
 		write_packet(capture, &packet[i]);
 	g_array_set_size(capture->block, 0);
@@ -106,6 +126,7 @@ shuffle(struct capture *capture, const struct packet *packet)
 	    && packet->at_ns - g_array_index(capture->block, struct packet, 0).at_ns
 		> config->permute_ns)
 		write_block(capture);
+	kept.number = capture->block->len;
 	kept.bytes = g_memdup2(packet->bytes, packet->captured_bytes);
 	g_array_append_val(capture->block, kept);
 	if (capture->block->len >= config->permute_packets)

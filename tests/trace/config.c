@@ -157,6 +157,8 @@ static const struct option_row option_rows[] = {
 		"and of at most so long" },
 	{ "permute-after-handshake", TYPE_FLAG, PER_SIDE, SIDE_PLACE(permute_after_handshake), NULL,
 		"SYNs stay in their place" },
+	{ "permute-ties", TYPE_FLAG, PER_SIDE, SIDE_PLACE(permute_ties), NULL,
+		"also packets with equal stamps" },
 	{ "link", TYPE_CHOICE, PER_SIDE, SIDE_PLACE(link), "ethernet|vlan|qinq|sll|sll2|raw",
 		"link layer" },
 	{ "ip", TYPE_COUNT, PER_SIDE, SIDE_PLACE(ip_version), NULL, "4 or 6" },

@@ -82,6 +82,7 @@ struct trace_capture {
 	int64_t permute_packets;	/* file order is shuffled inside blocks of so many packets */
 	int64_t permute_ns;		/* and at most so long; 0: no limit */
 	bool permute_after_handshake;	/* SYNs stay in their place */
+	bool permute_ties;		/* packets with equal stamps do not keep their order */
 	int64_t link;			/* enum trace_link */
 	int64_t ip_version;		/* 4 or 6 */
 	int64_t magic;			/* enum trace_magic */

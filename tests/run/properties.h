@@ -1,0 +1,21 @@
+/*
+ * The properties, asked of one trace after the other; false with the reason
+ * appended to why.
+ */
+#ifndef PROPERTIES_H
+#define PROPERTIES_H
+
+#include "traces.h"
+
+/* Clocks more than two minutes apart take an anchor, and that takes so many calls. */
+enum { ANCHORED_CALLS = 60 };
+
+typedef bool property_fn(struct trace *trace, GString *why);
+
+/* truths.c: what is told is true, and the books close */
+property_fn prop_truth, prop_pairs, prop_complete, prop_parts, prop_books, prop_bytes, prop_clock;
+
+/* invariants.c: what must not matter does not */
+property_fn prop_threads, prop_permuted, prop_permuted_ties, prop_shifted, prop_cut_packets, prop_cut_file;
+
+#endif
