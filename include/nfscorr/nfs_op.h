@@ -43,6 +43,10 @@ enum op_flag {
 	OP_RPC_ERROR = 1 << 2,		/* denied, or accepted with another status than SUCCESS */
 	OP_CALL_MALFORMED = 1 << 3,
 	OP_REPLY_MALFORMED = 1 << 4,
+	/* A time of the call or reply is that of a retransmission. At its sender the first copy was not captured. */
+	OP_CALL_TIME_FILLED = 1 << 7,
+	OP_REPLY_TIME_FILLED = 1 << 8,
+	OP_JOINED = 1 << 6,		/* its copies came over more than one connection */
 	OP_CONNECTION_ENDED = 1 << 5,	/* no reply, and its connection is over: it may be sent again on another */
 };
 
@@ -84,7 +88,7 @@ struct nfs_op {
 	struct arg_print print;
 	uint32_t valid;				/* enum op_has */
 	uint8_t outcome;			/* enum op_outcome */
-	uint8_t flags;				/* enum op_flag */
+	uint16_t flags;				/* enum op_flag */
 };
 
 static inline bool

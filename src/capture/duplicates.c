@@ -16,8 +16,9 @@
 
 enum {
 	WINDOW_NS = 10 * NS_PER_MS,
+	NAMELESS_NS = 100 * NS_PER_US,	/* of packets without an identification: a host can send the same bytes again */
 	RING = 512,		/* packets; a power of two */
-	HEADS = 1024,		/* a power of two */
+	HEADS = 4096,		/* a power of two; so many that most lead nowhere, which the processor foresees */
 };
 
 struct entry {
@@ -74,8 +75,12 @@ duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
 	uint64_t hash = packet_hash(duplicates->seed, segment);
 	uint64_t *head = &duplicates->heads[hash % HEADS];
 	int64_t ts_ns = segment->packet->ts_ns;
+	int64_t window_ns = segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS;
 	struct entry *entry;
 
+	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
+	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
+		return false;
 	/* The latest entry with the hash decides; those before it are further away. */
 	for (uint64_t at = *head; duplicates->serial - at <= RING; at = entry->before) {
 		int64_t apart_ns;
@@ -84,7 +89,7 @@ duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
 		if (entry->hash != hash)
 			continue;
 		apart_ns = ts_ns - entry->ts_ns;
-		if (apart_ns >= -WINDOW_NS && apart_ns <= WINDOW_NS)
+		if (apart_ns >= -window_ns && apart_ns <= window_ns)
 			return true;
 		break;
 	}

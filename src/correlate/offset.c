@@ -247,7 +247,8 @@ offset_sample(struct offset *offset, const struct nfs_op *first, const struct nf
 	    offset_difference(first->call_last_ns, client->call_last_ns) / 2 -
 	    offset_difference(first->reply_first_ns, client->reply_first_ns) / 2;
 	sample.deduced = ((first->flags | client->flags) &
-	    (OP_CALL_TIME_DEDUCED | OP_REPLY_TIME_DEDUCED)) != 0;
+	    (OP_CALL_TIME_DEDUCED | OP_REPLY_TIME_DEDUCED | OP_JOINED)) != 0 ||
+	    first->retransmits > 0 || client->retransmits > 0;
 	if (offset->sample_count == 0 || sample.op[1].serial < offset->first_client)
 		offset->first_client = sample.op[1].serial;
 	offset->samples[offset->sample_count++] = sample;

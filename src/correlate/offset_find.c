@@ -128,8 +128,8 @@ fewer_distinct(const struct trial *trial, bool supporting, uint64_t *carried)
 
 /*
  * The network lies inside the client's times and outside the server's, so the
- * sign of the difference tells the roles. Stamps deduced from other packets
- * have a say only when there is nothing better.
+ * sign of the difference tells the roles. Stamps deduced from other packets, or
+ * of calls that were sent again, have a say only when there is nothing better.
  */
 static enum roles
 roles_of(const struct trial *trial)

@@ -61,13 +61,14 @@ pair_bounds(const struct op_pair *pair, const struct resolution resolution[2], s
 	/* Where a sender's two stamps are of one packet, the receiver's second one says less than its first. */
 	if (server->retransmits > 0 || client->retransmits > 0)
 		return 0;
-	if (!(flags & OP_CALL_TIME_DEDUCED)) {
+	/* a retransmission is later than the truth at its sender, and at the receiver that is no harm */
+	if (!(flags & OP_CALL_TIME_DEDUCED) && !(client->flags & OP_CALL_TIME_FILLED)) {
 		tolerance_ns = resolution[PAIR_SERVER].unit_ns - 1;
 		count = add_bound(bound, count, server->call_first_ns, client->call_first_ns, tolerance_ns, true);
 		if (client->call_last_ns != client->call_first_ns)
 			count = add_bound(bound, count, server->call_last_ns, client->call_last_ns, tolerance_ns, true);
 	}
-	if (!(flags & OP_REPLY_TIME_DEDUCED)) {
+	if (!(flags & OP_REPLY_TIME_DEDUCED) && !(server->flags & OP_REPLY_TIME_FILLED)) {
 		tolerance_ns = resolution[PAIR_CLIENT].unit_ns - 1;
 		count = add_bound(bound, count, server->reply_first_ns, client->reply_first_ns, tolerance_ns, false);
 		if (server->reply_last_ns != server->reply_first_ns)

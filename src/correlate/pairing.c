@@ -133,6 +133,20 @@ evict_oldest(struct pairing *p, unsigned side, unsigned capture)
 	leave_alone(p, side, id, search_contested(&p->field, waiting, true));
 }
 
+/*
+ * Whether both sides time the call from the same copy. Copies that only the
+ * server's capture has were sent before the client's shows any; a sender's
+ * capture that shows a hole filled by a retransmission lacks its first copy; a call that
+ * was sent again on another connection, on one side only, lacks its first copy
+ * on the other.
+ */
+static bool
+are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
+{
+	return server->retransmits <= client->retransmits && ((server->flags ^ client->flags) & OP_JOINED) == 0 &&
+	    !(client->flags & OP_CALL_TIME_FILLED) && !(server->flags & OP_REPLY_TIME_FILLED);
+}
+
 static void
 pair_up(struct pairing *p, const struct waiting *waiting, const struct search *search)
 {
@@ -141,9 +155,9 @@ pair_up(struct pairing *p, const struct waiting *waiting, const struct search *s
 	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
 	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
 	struct offset *offset = &p->field.offsets[client->capture - 1];
-	/* the server saw a copy that the client's capture lacks: when that was sent is not known */
 	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES) &&
-	    first->op.retransmits <= client->op.retransmits;
+	    (offset->roles == ROLES_REVERSED ? are_of_one_copy(&client->op, &first->op) :
+	    are_of_one_copy(&first->op, &client->op));
 
 	if (offset->known && !search->loose)
 		offset_learn(offset, &first->op, &client->op);

@@ -349,6 +349,12 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	if (message->program < TRANSIENT_PROGRAMS)
 		connection_set_caller(record->connection, record->direction);
 	call = outstanding_find(calls->table, op.connection, record->direction, op.xid);
+	if (call != NULL && call->unproven && !(record->flags & RECORD_UNPROVEN)) {
+		/* what was taken for this call was payload */
+		calls->counters.calls--;
+		outstanding_remove(calls->table, call);
+		call = NULL;
+	}
 	if (call != NULL && same_call(&call->op, &op)) {
 		call->op.retransmits++;
 		calls->counters.retransmitted_calls++;
@@ -388,6 +394,8 @@ reply_head(struct calls *calls, struct call *call, const struct rpc_message *mes
 	call->unproven = false;
 	if (times->deduced)
 		op->flags |= OP_REPLY_TIME_DEDUCED;
+	if (times->filled)
+		op->flags |= OP_REPLY_TIME_FILLED;
 	if (!message->header_complete)
 		return;
 	if (call->protection == RPC_INTEGRITY)
@@ -422,6 +430,19 @@ reply_goes_on(const struct call *call, const struct rpc_message *message)
 	return body.status == XDR_SHORT;
 }
 
+/* Of a reply that only its own bytes vouch for: do its results go with its call? */
+static bool
+is_believable(const struct call *call, const struct rpc_message *message)
+{
+	struct call trial = { .op = call->op, .protection = call->protection };
+	struct calls nowhere = { 0 };
+	struct reply_times times = { 0 };
+
+	reply_head(&nowhere, &trial, message, &times);
+	return !(trial.op.flags & OP_REPLY_MALFORMED) &&
+	    (!op_has(&trial.op, OP_HAS_MOVED | OP_HAS_REQUESTED) || trial.op.moved_bytes <= trial.op.requested_bytes);
+}
+
 static enum head_result
 take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
 {
@@ -436,6 +457,8 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 	}
 	if (call != NULL && reply_goes_on(call, message))
 		return HEAD_MORE;
+	if (record->flags & RECORD_UNPROVEN && (call == NULL || !is_believable(call, message)))
+		return HEAD_TAKEN;
 	calls->counters.replies++;
 	if (call != NULL && op_has(&call->op, OP_HAS_REPLY_FIRST))
 		return HEAD_TAKEN;
@@ -531,6 +554,8 @@ end_call(struct call *call, const struct rpc_record *record)
 	op->valid |= OP_HAS_CALL_LAST;
 	if (record->flags & RECORD_TIME_DEDUCED)
 		op->flags |= OP_CALL_TIME_DEDUCED;
+	if (record->flags & RECORD_TIME_FILLED)
+		op->flags |= OP_CALL_TIME_FILLED;
 	if (!op->print.length_known && call->args_off > 0) {
 		op->print.args_len = record->total_len - call->args_off;
 		op->print.length_known = true;
@@ -545,6 +570,8 @@ end_reply(struct call *call, const struct rpc_record *record)
 	call->op.valid |= OP_HAS_REPLY_LAST;
 	if (record->flags & RECORD_TIME_DEDUCED)
 		call->op.flags |= OP_REPLY_TIME_DEDUCED;
+	if (record->flags & RECORD_TIME_FILLED)
+		call->op.flags |= OP_REPLY_TIME_FILLED;
 	call->reply_end = record->end_offset;
 	call->reply_over = true;
 }

@@ -15,7 +15,7 @@ struct reply_times {
 	int64_t first_ns, last_ns;	/* last_ns valid when complete */
 	uint64_t first_frame;
 	int64_t end_offset;
-	bool deduced;
+	bool deduced, filled;
 };
 
 struct orphan {

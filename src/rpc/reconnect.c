@@ -166,6 +166,7 @@ join(const struct nfs_op *first, const struct nfs_op *last)
 		op.flags |= first->flags & OP_CALL_TIME_DEDUCED;
 	}
 	op.retransmits += first->retransmits + 1;
+	op.flags |= OP_JOINED;
 	return op;
 }
 

@@ -12,6 +12,12 @@
 #include "run/output.h"
 #include "run/progress.h"
 
+/* What the pairs of one client's capture say of it. */
+struct client_calls {
+	uint64_t paired;		/* matched or partial */
+	uint64_t against_clock;		/* with a way below zero */
+};
+
 struct engine {
 	const struct options *options;
 	struct log *log;
@@ -21,6 +27,7 @@ struct engine {
 	struct ops_writer *ops_writer;
 	struct ids *ids;		/* for labels of what has no id */
 	struct correlation found;
+	struct client_calls *clients;	/* by client capture */
 	struct progress *progress;
 	uint64_t calls;
 	bool failed;
@@ -47,12 +54,27 @@ show_progress(void *context)
 	progress_show(engine->progress, done, all, engine->calls);
 }
 
+/* After an exchange the one client is number 0, whatever the order of the captures was. */
+static void
+count_client(struct engine *engine, const struct op_pair *pair)
+{
+	struct client_calls *client;
+
+	if (pair->match != MATCH_MATCHED && pair->match != MATCH_PARTIAL)
+		return;
+	client = &engine->clients[pair->client_capture];
+	client->paired++;
+	client->against_clock += pair->match == MATCH_MATCHED && pair->parts.aligned &&
+	    (pair->parts.request_ns < 0 || pair->parts.reply_ns < 0);
+}
+
 static void
 take_pair(void *context, const struct op_pair *pair)
 {
 	struct engine *engine = context;
 
 	engine->calls++;
+	count_client(engine, pair);
 	if (engine->found.correlate != NULL)
 		aggregate_add_pair(engine->found.aggregate, pair);
 	if (engine->ops_writer != NULL)
@@ -67,6 +89,7 @@ begin_again(void *context)
 	FILE *file;
 
 	engine->calls = 0;
+	memset(engine->clients, 0, engine->captures->len * sizeof(*engine->clients));
 	if (engine->ops_writer == NULL)
 		return;
 	ops_writer_free(engine->ops_writer);
@@ -100,6 +123,24 @@ is_stream(const char *path)
 	    (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
 }
 
+static bool
+has_stream(const char *const *paths)
+{
+	for (unsigned i = 0; paths[i] != NULL; i++)
+		if (is_stream(paths[i]))
+			return true;
+	return false;
+}
+
+/* One that holds files stands for them and is not here any more. */
+static bool
+is_directory(const char *path)
+{
+	struct stat status;
+
+	return path != NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* True when a capture can be opened; streams are believed. */
 static bool
 is_readable(struct engine *engine, const char *const *paths)
@@ -107,9 +148,13 @@ is_readable(struct engine *engine, const char *const *paths)
 	GError *error = NULL;
 	struct source_set *set;
 
-	for (unsigned i = 0; paths[i] != NULL; i++)
-		if (is_stream(paths[i]))
-			return true;
+	if (has_stream(paths))
+		return true;
+	if (is_directory(paths[0])) {
+		fail(engine, g_error_new(NFSCORR_ERROR, NFSCORR_ERROR_FAILED, "%s: a directory without a file in it",
+		    paths[0]));
+		return false;
+	}
 	set = source_set_open(paths, engine->options->filter, &error);
 	if (set == NULL) {
 		engine->wrong_usage = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
@@ -154,6 +199,45 @@ detect_side(struct engine *engine)
 		    "round trips; taken as the server's, --side says otherwise", paths[0]);
 }
 
+/* What is left of the captures that were given: all, the server alone, or one client alone. */
+static void
+settle_side(struct engine *engine, bool server)
+{
+	const struct options *options = engine->options;
+
+	if (options->clients->len > 0 && !server && engine->captures->len > 0) {
+		g_ptr_array_set_size(engine->captures, 1);
+		engine->side = SIDE_CLIENT;
+	} else if (options->clients->len > 0 && server && engine->captures->len == 1) {
+		engine->side = SIDE_SERVER;
+	}
+	if (engine->captures->len == 1 && engine->side == SIDE_DETECT)
+		detect_side(engine);
+}
+
+/*
+ * A stream shows only when it is opened that it is no capture. Files were tried
+ * before, so that a single stream is what failed, and they can be read again
+ * without it. False when that leaves nothing, or it cannot be told.
+ */
+static bool
+leave_out_stream(struct engine *engine)
+{
+	unsigned found = 0, streams = 0;
+
+	for (unsigned i = 0; i < engine->captures->len; i++) {
+		if (!has_stream(g_ptr_array_index(engine->captures, i)))
+			continue;
+		streams++;
+		found = i;
+	}
+	if (streams != 1 || engine->captures->len < 2)
+		return false;
+	g_ptr_array_remove_index(engine->captures, found);
+	settle_side(engine, found != 0);
+	return true;
+}
+
 /*
  * What cannot be read is said and left out; what is left is reported all the
  * same: the server alone, or one client alone.
@@ -170,14 +254,7 @@ choose_captures(struct engine *engine)
 	server = engine->captures->len > 0;
 	for (unsigned i = 0; i < options->clients->len && !engine->wrong_usage; i++)
 		add_capture(engine, g_ptr_array_index(options->clients, i), engine->captures);
-	if (options->clients->len > 0 && !server && engine->captures->len > 0) {
-		g_ptr_array_set_size(engine->captures, 1);
-		engine->side = SIDE_CLIENT;
-	} else if (options->clients->len > 0 && server && engine->captures->len == 1) {
-		engine->side = SIDE_SERVER;
-	}
-	if (engine->captures->len == 1 && engine->side == SIDE_DETECT)
-		detect_side(engine);
+	settle_side(engine, server);
 }
 
 /* ---- what comes out ---- */
@@ -191,13 +268,38 @@ struct conclusion {
 	char *why_nothing;
 };
 
-/* Why nothing could be correlated, in one sentence; NULL when something was. */
-static char *
-explain_nothing(const struct report *report)
+/* How far the captures are apart by their clocks, the nearest client; not above zero when they overlap. */
+static int64_t
+captures_apart_ns(const struct report *report)
 {
 	const struct capture_facts *captures = report->captures;
-	int64_t apart_ns = 0;
+	int64_t apart_ns = INT64_MAX;
 
+	for (unsigned i = 1; i < report->capture_count; i++)
+		apart_ns = min_ns(apart_ns, max_ns(captures[i].first_ns - captures[0].last_ns,
+		    captures[0].first_ns - captures[i].last_ns));
+	return apart_ns;
+}
+
+/* Clocks that are far apart take a second reading. */
+static bool
+reads_streams(const struct engine *engine)
+{
+	for (unsigned i = 0; i < engine->captures->len; i++)
+		if (has_stream(g_ptr_array_index(engine->captures, i)))
+			return true;
+	return false;
+}
+
+/* Why nothing could be correlated, in one sentence; NULL when something was. */
+static char *
+explain_nothing(const struct engine *engine, const struct report *report)
+{
+	const struct capture_facts *captures = report->captures;
+	const char *streams = reads_streams(engine) ?
+	    "; standard input and pipes are read only once: from files, calls are found however far apart the clocks are" :
+	    "";
+	int64_t apart_ns;
 	unsigned clients = 0;
 
 	for (unsigned i = 1; i < report->capture_count; i++)
@@ -213,16 +315,11 @@ explain_nothing(const struct report *report)
 		    captures[0].name, captures[1].name);
 	if (report->correlated->matches[MATCH_MATCHED] + report->correlated->matches[MATCH_PARTIAL] > 0)
 		return NULL;
-	for (unsigned i = 1; i < report->capture_count; i++) {
-		int64_t gap_ns = max_ns(captures[i].first_ns - captures[0].last_ns,
-		    captures[0].first_ns - captures[i].last_ns);
-
-		apart_ns = i == 1 ? gap_ns : min_ns(apart_ns, gap_ns);
-	}
+	apart_ns = captures_apart_ns(report);
 	if (apart_ns > 0)
 		return g_strdup_printf("no call is in both captures, and by their clocks they do not overlap: "
-		    "%.1f s lie between them", (double)apart_ns / NS_PER_S);
-	return g_strdup("no call is in both captures");
+		    "%.1f s lie between them%s", (double)apart_ns / NS_PER_S, streams);
+	return g_strdup_printf("no call is in both captures%s", streams);
 }
 
 static void
@@ -243,6 +340,10 @@ gather_facts(struct engine *engine, struct conclusion *conclusion)
 		aggregate_exchange_sides(found->aggregate);
 	for (unsigned i = 0; i < found->count; i++)
 		conclusion->facts[i].side = i == 0 ? PAIR_SERVER : PAIR_CLIENT;
+	for (unsigned i = 1; i < found->count; i++) {
+		conclusion->facts[i].paired_calls = engine->clients[i - 1].paired;
+		conclusion->facts[i].against_clock = engine->clients[i - 1].against_clock;
+	}
 	if (found->count == 1)
 		conclusion->facts[0].side = engine->side == SIDE_CLIENT ? PAIR_CLIENT : PAIR_SERVER;
 }
@@ -271,7 +372,7 @@ conclude(struct engine *engine, struct conclusion *conclusion)
 	conclusion->quality = quality_judge(report->captures, report->capture_count, report->correlated,
 	    report->clocks, totals);
 	conclusion->verdict = verdict_judge(conclusion->quality, totals);
-	conclusion->why_nothing = explain_nothing(report);
+	conclusion->why_nothing = explain_nothing(engine, report);
 	report->quality = conclusion->quality;
 	report->verdict = conclusion->verdict;
 	report->why_nothing = conclusion->why_nothing;
@@ -370,8 +471,6 @@ correlate_all(struct engine *engine)
 	struct options options = *engine->options;
 	struct correlation_config config = {
 		.options = &options,
-		.captures = (const char *const *const *)engine->captures->pdata,
-		.count = engine->captures->len,
 		.each = take_pair,
 		.each_context = engine,
 		.wait = show_progress,
@@ -381,17 +480,21 @@ correlate_all(struct engine *engine)
 	GError *error = NULL;
 	bool done;
 
-	options.side = engine->side;
 	if (options.threads == 0)
 		options.threads = g_get_num_processors();
+	engine->clients = g_new0(struct client_calls, engine->captures->len);
 	engine->progress = progress_new(options.progress && !options.quiet);
-	done = correlation_run(&config, &engine->found, begin_again, &error);
+	do {
+		options.side = engine->side;
+		config.captures = (const char *const *const *)engine->captures->pdata;
+		config.count = engine->captures->len;
+		done = correlation_run(&config, &engine->found, begin_again, &error);
+		if (!done)
+			fail(engine, g_steal_pointer(&error));
+	} while (!done && leave_out_stream(engine));
 	progress_free(engine->progress);
 	engine->progress = NULL;
-	if (done)
-		return report_found(engine);
-	fail(engine, error);
-	return EXIT_FAILED;
+	return done ? report_found(engine) : EXIT_FAILED;
 }
 
 int
@@ -411,6 +514,7 @@ engine_run(const struct options *options, struct log *log)
 	ops_writer_free(engine.ops_writer);
 	output_drop(engine.ops_output);
 	ids_free(engine.ids);
+	g_free(engine.clients);
 	g_ptr_array_unref(engine.captures);
 	return status;
 }

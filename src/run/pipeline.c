@@ -15,6 +15,7 @@
 enum {
 	SHARD_SHIFT = 64 - 6,
 	TICK_NS = 2 * NS_PER_MS,
+	TICK_SOON_NS = 100 * NS_PER_US,		/* while a connection waits */
 	RECONNECTING_CALLS = 4096,
 	/* One capture's side is told by round trips only when they differ so much. */
 	SIDE_RATIO = 2,
@@ -38,6 +39,7 @@ struct pipeline {
 	uint64_t hash_seed;
 	uint64_t next_serial;
 	int64_t next_tick_ns, newest_ns;
+	uint64_t taken;			/* packets, in the order of their stamps */
 	struct source_facts *files;
 	struct capture_facts facts;
 	struct nfs_op busiest;		/* candidate of a majority vote over the ops' endpoints */
@@ -207,11 +209,15 @@ note_packet(struct pipeline *pipeline, const struct packet *packet)
 }
 
 static void
-tick(struct pipeline *pipeline, const struct packet *packet)
+tick(struct pipeline *pipeline)
 {
-	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
-		stream_tick(pipeline->shard[i].stream, pipeline->newest_ns, packet->frame);
-	pipeline->next_tick_ns = pipeline->newest_ns + TICK_NS;
+	bool waits = false;
+
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
+		stream_tick(pipeline->shard[i].stream, pipeline->newest_ns, pipeline->taken);
+		waits |= stream_waits(pipeline->shard[i].stream);
+	}
+	pipeline->next_tick_ns = pipeline->newest_ns + (waits ? TICK_SOON_NS : TICK_NS);
 }
 
 static void
@@ -222,6 +228,9 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	uint64_t shard, hash;
 
 	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
+	pipeline->taken++;
+	if (pipeline->newest_ns >= pipeline->next_tick_ns)
+		tick(pipeline);
 	switch (segment_parse(packet, &segment)) {
 	case SEGMENT_TCP:
 		break;
@@ -242,9 +251,9 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
 	shard = XXH3_64bits(&segment.key, sizeof segment.key) >> SHARD_SHIFT;
 	hash = XXH3_64bits_withSeed(&segment.key, sizeof segment.key, pipeline->hash_seed);
-	stream_push(pipeline->shard[shard].stream, &segment, hash);
-	if (pipeline->newest_ns >= pipeline->next_tick_ns)
-		tick(pipeline, packet);
+	stream_push(pipeline->shard[shard].stream, &segment, hash, pipeline->taken);
+	if (stream_waits(pipeline->shard[shard].stream))
+		pipeline->next_tick_ns = MIN(pipeline->next_tick_ns, pipeline->newest_ns + TICK_SOON_NS);
 }
 
 /* At the server its own answers come at once and the client's take the path; at the client the reverse. */

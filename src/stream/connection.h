@@ -10,6 +10,10 @@ enum {
 	/* Nothing is called a gap before one of them has passed: packets may be stamped out of order, too. */
 	SETTLE_NS = 2 * 1000 * 1000,
 	SETTLE_PACKETS = 64,
+	/* What was under way when a connection was reset still comes, for two round trips and at least so long. */
+	RESET_NS = 1 * 1000 * 1000,
+	/* Data behind the end of a connection by more than this is another one, whose SYN was not captured. */
+	LATE_NS = 1000 * 1000 * 1000,
 	/* A hole whose other direction was never captured is given up after so long. */
 	SILENT_HOLE_NS = 2 * 1000 * 1000 * 1000,
 	/* Bytes on a connection that was not recognised as RPC before it is only probed. */
@@ -17,6 +21,7 @@ enum {
 	/* Largest record that is believed: 4 MiB of data and room for its header. */
 	RECORD_MAX = 4 * 1024 * 1024 + 64 * 1024,
 	HEAD_MAX = 4096,
+	SEGMENT_ASSUMED = 1448,	/* payload on Ethernet with time stamps, where no segment was seen */
 	ACK_MARKS = 64,	/* those beyond stretch the last one */
 	NFS_PORT = 2049,
 };
@@ -31,7 +36,9 @@ struct slice {
 	uint32_t cap_len;	/* bytes at data */
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
 	bool lost;		/* acknowledged, never captured: no data */
+	bool filled;		/* filled a hole too late to be out of order: not the first copy at its sender */
 	bool ready_deduced;	/* ready_ns stems from a lost piece */
+	bool ready_filled;	/* ready_ns stems from a filled piece */
 };
 
 /* A copied slice, kept while it cannot be used yet. */
@@ -66,13 +73,14 @@ struct record_state {
 	struct rpc_record record;
 	struct resync *resync;
 	unsigned since_resync;	/* records since the place was last lost */
+	uint32_t largest;	/* record so far, of those that are proven */
 };
 
 /* An acknowledgement of bytes that were not seen yet. */
 struct ack_mark {
 	int64_t offset;
 	int64_t ts_ns;
-	uint64_t frame;
+	uint64_t packets;	/* stream.packets when it came */
 };
 
 /* One direction of a connection. Offsets count bytes from seq_base. */
@@ -93,9 +101,8 @@ struct half {
 	struct ack_mark *ack_mark;	/* those that went beyond what was delivered, in order */
 	int64_t ready_ns;
 	uint32_t clock;		/* stream.clock when ready_ns was taken: it does not reach over a step */
-	bool ready_deduced;
+	bool ready_deduced, ready_filled;
 	int64_t beyond_ns;	/* first packet captured whose place is behind the hole at next */
-	uint64_t beyond_frame;
 	int64_t beyond_offset;	/* place of that packet when it carried nothing; else unused */
 	struct held *held, *held_last;
 	uint64_t held_bytes;
@@ -121,6 +128,7 @@ struct connection {
 	bool pending;			/* on the list of those that wait for time to pass */
 	uint32_t lru_newer, lru_older;
 	uint32_t pending_next;
+	int64_t end_ns;			/* when the epoch ends after a reset, and when it did end */
 	uint64_t unrecognised_bytes;	/* delivered before the first record */
 	struct half half[2];
 };
@@ -135,7 +143,7 @@ struct stream {
 	uint32_t pending;		/* head of the list, FLOW_NONE: empty */
 	int64_t now_ns;			/* largest stamp so far, since the clock was set back */
 	uint32_t clock;			/* how often it was */
-	uint64_t now_frame;
+	uint64_t packets;		/* of the capture so far, in the order of their stamps */
 };
 
 /* stream.c: takes a connection off the list of those that wait. */
@@ -144,11 +152,16 @@ void stream_forget(struct stream *stream, struct connection *connection);
 void stream_count_loss(struct stream *stream, const struct half *half, const struct slice *slice);
 void stream_count_over(struct stream *stream, const struct connection *connection);
 
+/* tcp.c: whether a segment's place makes sense on this half of a connection that is over or not. */
+bool tcp_is_near(const struct half *half, uint32_t seq);
 /* tcp.c: order, overlap and loss of one connection's segments. */
 void tcp_segment(struct stream *stream, struct connection *connection, const struct segment *segment);
 /* Decides holes whose time has come; true while some remain. */
 bool tcp_settle(struct stream *stream, struct connection *connection);
-/* Ends the epoch when both directions have sent their FIN and all before it was delivered. */
+/*
+ * Ends the epoch when both directions have sent their FIN and all before it
+ * was delivered, or when nothing that was under way at a reset can come any more.
+ */
 void tcp_end_if_finished(struct stream *stream, struct connection *connection, int64_t ts_ns);
 /* Delivers all that can be, gives up the rest, and ends the epoch. */
 void tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, enum stream_end why);

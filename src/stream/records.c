@@ -118,6 +118,8 @@ end_record(const struct place *at, const struct slice *behind)
 		state->since_resync++;
 	if (state->unproven > 0)
 		state->unproven--;
+	else
+		state->largest = MAX(state->largest, state->record.total_len);
 	if (!state->head_done)
 		close_head(at);
 	if (state->headless)
@@ -125,6 +127,8 @@ end_record(const struct place *at, const struct slice *behind)
 	state->record.last_ns = behind->ready_ns;
 	if (behind->ready_deduced)
 		state->record.flags |= RECORD_TIME_DEDUCED;
+	if (behind->ready_filled)
+		state->record.flags |= RECORD_TIME_FILLED;
 	state->record.end_offset = behind->offset;
 	at->stream->sink.end(at->stream->sink.context, &state->record);
 }
@@ -250,6 +254,8 @@ take_body(const struct place *at, const struct slice *slice)
 
 	if (slice->lost)
 		state->record.flags |= RECORD_TIME_DEDUCED;
+	if (slice->filled)
+		state->record.flags |= RECORD_TIME_FILLED;
 	if (!state->head_done && !feed_head(at, slice, n)) {
 		state->headless = state->head_done = true;
 		return PLACE_LOST;

@@ -293,13 +293,18 @@ is_strong(const struct resync *resync, struct candidate *candidate, const struct
 	return candidate->strong;
 }
 
+/*
+ * A chain counts when it is longer than the largest record so far, too: what
+ * looks like messages inside the payload of one ends with it.
+ */
 bool
 resync_decide(struct resync *resync, const struct stream_sink *sink, const struct connection *connection,
     uint8_t direction, enum resync_hope hope, struct resync_place *place)
 {
 	while (resync->candidates > 0) {
 		struct candidate *earliest = &resync->candidate[0];
-		bool chained = earliest->chain >= resync->chain_wanted;
+		bool chained = earliest->chain >= resync->chain_wanted &&
+		    earliest->next - earliest->start > connection->half[direction].record.largest;
 
 		if (!chained && !earliest->blind && hope == HOPE_MORE && resync->bytes <= SLICES_BYTES)
 			return false;

@@ -42,7 +42,7 @@ void
 stream_count_loss(struct stream *stream, const struct half *half, const struct slice *slice)
 {
 	struct stream_counters *counters = &stream->counters;
-	uint32_t segment = MAX(half->max_segment, 1);
+	uint32_t segment = half->max_segment > 0 ? half->max_segment : SEGMENT_ASSUMED;
 
 	counters->lost_bytes += slice->wire_len;
 	counters->lost_segments += (slice->wire_len + segment - 1) / segment;
@@ -142,10 +142,20 @@ static bool
 waits(const struct connection *connection)
 {
 	return connection->half[0].held != NULL || connection->half[1].held != NULL ||
-	    connection->half[0].ack_marks > 0 || connection->half[1].ack_marks > 0;
+	    connection->half[0].ack_marks > 0 || connection->half[1].ack_marks > 0 || connection->info.reset;
 }
 
-/* Data behind the end of an epoch, without a SYN: its SYN was not captured. */
+/* Decides what can be decided at this time; true while the connection waits on. */
+static bool
+settle(struct stream *stream, struct connection *connection, int64_t now_ns)
+{
+	bool more = tcp_settle(stream, connection);
+
+	tcp_end_if_finished(stream, connection, now_ns);
+	return connection->phase == CONNECTION_TRACKED && (more || connection->info.reset);
+}
+
+/* Data behind the end of an epoch, without a SYN: late, or of another one whose SYN was not captured. */
 static bool
 begins_again(const struct connection *connection, const struct segment *segment)
 {
@@ -153,8 +163,8 @@ begins_again(const struct connection *connection, const struct segment *segment)
 
 	if (segment->flags & TCP_SYN)
 		return true;
-	return segment->payload_wire_len > 1 &&
-	    (!half->based || (int32_t)(segment->seq - (half->seq_base + (uint32_t)half->next)) >= 0);
+	return segment->payload_wire_len > 1 && (segment->packet->ts_ns - connection->end_ns > LATE_NS ||
+	    (half->based && !tcp_is_near(half, segment->seq)));
 }
 
 static void
@@ -164,9 +174,8 @@ track(struct stream *stream, struct connection *connection, const struct segment
 	if (connection->phase != CONNECTION_TRACKED)
 		return;
 	if (waits(connection)) {
-		if (tcp_settle(stream, connection))
+		if (settle(stream, connection, segment->packet->ts_ns))
 			put_pending(stream, connection);
-		tcp_end_if_finished(stream, connection, segment->packet->ts_ns);
 		if (connection->phase != CONNECTION_TRACKED)
 			return;
 	}
@@ -178,7 +187,7 @@ track(struct stream *stream, struct connection *connection, const struct segment
 }
 
 void
-stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash)
+stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
 {
 	struct connection *connection = find_connection(stream, segment, flow_hash);
 
@@ -187,7 +196,7 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 	if (segment->window == 0 && !(segment->flags & (TCP_RST | TCP_SYN)))
 		stream->counters.zero_window++;
 	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
-	stream->now_frame = MAX(stream->now_frame, segment->packet->frame);
+	stream->packets = packets;
 	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||
 	    (connection->phase == CONNECTION_PROBED && segment->flags & TCP_SYN))
 		open_connection(stream, connection, segment);
@@ -202,21 +211,17 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 }
 
 void
-stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame)
+stream_tick(struct stream *stream, int64_t now_ns, uint64_t packets)
 {
 	uint32_t *at = &stream->pending;
 
 	stream->now_ns = MAX(stream->now_ns, now_ns);
-	stream->now_frame = MAX(stream->now_frame, now_frame);
+	stream->packets = packets;
 	while (*at != FLOW_NONE) {
 		struct connection *connection = flow_table_at(stream->flows, *at);
 
-		bool more = connection->phase == CONNECTION_TRACKED && waits(connection) &&
-		    tcp_settle(stream, connection);
-
-		if (connection->phase == CONNECTION_TRACKED)
-			tcp_end_if_finished(stream, connection, stream->now_ns);
-		if (more && connection->phase == CONNECTION_TRACKED) {
+		if (connection->phase == CONNECTION_TRACKED && waits(connection) &&
+		    settle(stream, connection, stream->now_ns)) {
 			at = &connection->pending_next;
 		} else {
 			connection->pending = false;
@@ -225,16 +230,22 @@ stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame)
 	}
 }
 
+bool
+stream_waits(const struct stream *stream)
+{
+	return stream->pending != FLOW_NONE;
+}
+
 void
 stream_clock_set_back(struct stream *stream, int64_t now_ns)
 {
-	uint64_t frame = stream->now_frame;
+	uint64_t packets = stream->packets;
 
 	/* as if all the time had passed that anything waits for */
 	if (stream->now_ns != INT64_MIN)
-		stream_tick(stream, stream->now_ns + 2 * (int64_t)SILENT_HOLE_NS, frame + SETTLE_PACKETS);
+		stream_tick(stream, stream->now_ns + 2 * (int64_t)SILENT_HOLE_NS, packets + SETTLE_PACKETS);
 	stream->now_ns = now_ns;
-	stream->now_frame = frame;
+	stream->packets = packets;
 	stream->clock++;
 }
 

@@ -27,6 +27,7 @@ struct connection_info {
 enum record_flag {
 	RECORD_TIME_DEDUCED = 1 << 0,	/* a time stems from bytes that were acknowledged and never captured */
 	RECORD_UNPROVEN = 1 << 1,	/* found by resynchronisation; nothing after it could confirm it */
+	RECORD_TIME_FILLED = 1 << 3,	/* a time is that of a retransmission which filled a hole: too late at its sender */
 	RECORD_FRAGMENTED = 1 << 2,	/* more than one RPC fragment: total_len grows until the end */
 };
 
@@ -92,8 +93,8 @@ struct stream_counters {
 	uint64_t one_direction;		/* of them, of which only one direction was captured */
 	uint64_t evicted_connections;	/* least recently used, when the table was full */
 	uint64_t segments;		/* on all connections */
-	uint64_t retransmitted;		/* carried bytes that were there before, or filled a hole later than 3 ms */
-	uint64_t out_of_order;		/* filled a hole within 3 ms of its opening */
+	uint64_t retransmitted;		/* carried bytes that were there before, or filled a hole later than out_of_order says */
+	uint64_t out_of_order;		/* filled a hole within the connection's smallest round trip, 3 ms at most */
 	uint64_t zero_window;		/* announced a window of zero, RST aside */
 	uint64_t payload_bytes;		/* as the wire carried them */
 	uint64_t delivered_bytes;	/* in order, once, on RPC connections, hole_bytes included */
@@ -101,7 +102,7 @@ struct stream_counters {
 	uint64_t discarded_bytes;	/* of connections that are not RPC, or behind a hole when the stream ended */
 	uint64_t hole_bytes;		/* of delivered_bytes, those that the snap length cut away */
 	uint64_t lost_bytes;		/* acknowledged, never captured, on RPC connections */
-	uint64_t lost_segments;		/* the same in segments of the connection's largest size, each hole rounded up */
+	uint64_t lost_segments;		/* the same in segments of the direction's largest size (1448 where none was seen), each hole rounded up */
 	uint64_t hidden_records;	/* record marks that the snap length is known to have cut away */
 	uint64_t resyncs;		/* record boundaries found again */
 	uint64_t forced;		/* holes given up because a cap was reached */
@@ -118,10 +119,12 @@ struct stream_limits {
 struct stream *stream_new(const struct stream_sink *sink, const struct stream_limits *limits,
     uint64_t *next_serial);
 void stream_free(struct stream *stream);
-/* One segment, borrowed for the call. */
-void stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash);
-/* Capture time moves on (largest stamp, last frame): holes that waited long enough are decided. */
-void stream_tick(struct stream *stream, int64_t now_ns, uint64_t now_frame);
+/* One segment, borrowed for the call, and how many packets of the capture came before it. */
+void stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets);
+/* Capture time moves on (largest stamp, packets so far): what waited long enough is decided. */
+void stream_tick(struct stream *stream, int64_t now_ns, uint64_t packets);
+/* True when something waits for time to pass: ticks should come soon. */
+bool stream_waits(const struct stream *stream);
 /* The capture's clock was set back to now_ns: what waits for time to pass is decided, and no time reaches over it. */
 void stream_clock_set_back(struct stream *stream, int64_t now_ns);
 /* The capture ends: what is held is decided, every connection is over. */

@@ -17,8 +17,8 @@ enum {
 	PLAUSIBLE_AHEAD = 1 << 30,
 	PLAUSIBLE_BEHIND = 1 << 26,
 	IMPLAUSIBLE_RUN = 4,
-	/* A hole filled later than this was filled by a retransmission. */
-	REORDERED_NS = 3 * NS_PER_MS,
+	/* A hole filled later than this was filled by a retransmission, whatever the round trip. */
+	DISORDER_NS = 3 * NS_PER_MS,
 	/* Bytes held for one direction before a hole is given up. */
 	HELD_PER_HALF = 16 * 1024 * 1024,
 };
@@ -67,9 +67,11 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 		half->clock = stream->clock;
 		half->ready_ns = slice->seen_ns;
 		half->ready_deduced = slice->lost;
+		half->ready_filled = slice->filled;
 	}
 	slice->ready_ns = half->ready_ns;
 	slice->ready_deduced = half->ready_deduced;
+	slice->ready_filled = half->ready_filled;
 	half->next = slice->offset + slice->wire_len;
 	if (slice->lost) {
 		if (connection->rpc)
@@ -112,7 +114,6 @@ deliver_held(struct stream *stream, struct connection *connection, uint8_t direc
 	}
 	if (half->held == NULL && half->beyond_offset < half->next)
 		half->beyond_offset = -1;
-	half->beyond_ns = 0;
 }
 
 /* When the first packet behind the hole was captured: held pieces, and empty segments. */
@@ -144,7 +145,6 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 		}
 	}
 	slice.seen_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
-	slice.frame = stream->now_frame;
 	while (half->next < end) {
 		slice.offset = half->next;
 		slice.wire_len = (uint32_t)MIN(end - half->next, PLAUSIBLE_AHEAD);
@@ -157,7 +157,7 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 static bool
 is_settled(const struct stream *stream, const struct ack_mark *mark)
 {
-	return stream->now_ns - mark->ts_ns >= SETTLE_NS || stream->now_frame - mark->frame >= SETTLE_PACKETS;
+	return stream->now_ns - mark->ts_ns >= SETTLE_NS || stream->packets - mark->packets >= SETTLE_PACKETS;
 }
 
 /* Acknowledgements of bytes that have been delivered since are of no more use. */
@@ -261,6 +261,7 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 	}
 	connection->info.rpc = NULL;
 	connection->phase = CONNECTION_CLOSED;
+	connection->end_ns = ts_ns;
 }
 
 /* Adds the parts of a slice that are not held yet, in order; what is there stays. True if all was. */
@@ -306,6 +307,17 @@ hold(struct stream *stream, struct half *half, struct slice slice)
 	return known;
 }
 
+/* How late a segment may fill a hole and still be called out of order: a retransmission takes a round trip. */
+static int64_t
+disorder_ns(const struct connection *connection)
+{
+	const struct half *half = connection->half;
+
+	if (half[0].round_trip_ns < 0 || half[1].round_trip_ns < 0)
+		return DISORDER_NS;
+	return min_ns(DISORDER_NS, half[0].round_trip_ns + half[1].round_trip_ns);
+}
+
 /* A segment that reaches back below next, or fills the hole there. */
 static void
 fill(struct stream *stream, struct connection *connection, uint8_t direction, struct slice slice)
@@ -320,7 +332,8 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 		stream->counters.retransmitted++;
 		slice = slice_from(&slice, skip);
 	} else if (opened_ns != INT64_MAX && slice.seen_ns > opened_ns) {
-		if (slice.seen_ns - opened_ns > REORDERED_NS)
+		slice.filled = slice.seen_ns - opened_ns > disorder_ns(connection);
+		if (slice.filled)
 			stream->counters.retransmitted++;
 		else
 			stream->counters.out_of_order++;
@@ -358,7 +371,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		half->starting = false;
 		half->next = offset;
 	}
-	if (offset == half->next && half->held == NULL) {
+	if (offset == half->next && half->held == NULL && half->beyond_offset <= offset) {
 		path_sent(half, offset + slice.wire_len, slice.seen_ns);
 		deliver(stream, connection, direction, &slice);
 	} else if (offset + slice.wire_len <= half->next) {
@@ -378,7 +391,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 
 /* The last mark stretches when there is no room: its bytes then count as seen later, never earlier. */
 static void
-mark_ack(struct half *half, int64_t offset, const struct packet *packet)
+mark_ack(struct half *half, int64_t offset, int64_t ts_ns, uint64_t packets)
 {
 	forget_marks(half);
 	if (half->ack_marks == ACK_MARKS)
@@ -388,7 +401,7 @@ mark_ack(struct half *half, int64_t offset, const struct packet *packet)
 		half->ack_mark = g_renew(struct ack_mark, half->ack_mark, half->ack_room);
 	}
 	half->ack_mark[half->ack_marks++] = (struct ack_mark){
-		.offset = offset, .ts_ns = packet->ts_ns, .frame = packet->frame,
+		.offset = offset, .ts_ns = ts_ns, .packets = packets,
 	};
 }
 
@@ -415,8 +428,16 @@ acknowledge(struct stream *stream, struct connection *connection, const struct s
 	half->acked = offset;
 	half->acked_known = true;
 	if (offset > half->next)
-		mark_ack(half, offset, segment->packet);
+		mark_ack(half, offset, segment->packet->ts_ns, stream->packets);
 	path_acked(stream, connection, direction, offset, segment->packet->ts_ns);
+}
+
+bool
+tcp_is_near(const struct half *half, uint32_t seq)
+{
+	int64_t offset = half_offset(half, seq);
+
+	return offset - half->next <= PLAUSIBLE_BEHIND && half->next - offset <= PLAUSIBLE_BEHIND;
 }
 
 /* A connection whose segments stopped making sense is another one with the same addresses. */
@@ -459,10 +480,11 @@ note_end(struct stream *stream, struct connection *connection, const struct segm
 {
 	struct half *half = &connection->half[segment->direction];
 
-	if (segment->flags & TCP_RST) {
+	if (segment->flags & TCP_RST && !connection->info.reset) {
+		int64_t round_trip_ns = max_ns(connection->half[0].round_trip_ns, connection->half[1].round_trip_ns);
+
 		connection->info.reset = true;
-		tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
-		return;
+		connection->end_ns = segment->packet->ts_ns + max_ns(2 * round_trip_ns, RESET_NS);
 	}
 	if (segment->flags & TCP_FIN) {
 		half->fin = true;
@@ -478,6 +500,10 @@ note_end(struct stream *stream, struct connection *connection, const struct segm
 void
 tcp_end_if_finished(struct stream *stream, struct connection *connection, int64_t ts_ns)
 {
+	if (connection->info.reset && ts_ns >= connection->end_ns) {
+		tcp_close(stream, connection, ts_ns, END_OF_CONNECTION);
+		return;
+	}
 	for (int d = 0; d < 2; d++) {
 		const struct half *half = &connection->half[d];
 

@@ -68,7 +68,7 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 	segment.key.address[1][15] = 2;
 	segment.key.port[0] = wire->client_port;
 	segment.key.port[1] = wire->server_port;
-	stream_push(wire->stream, &segment, wire->client_port * UINT64_C(0x9e3779b97f4a7c15));
+	stream_push(wire->stream, &segment, wire->client_port * UINT64_C(0x9e3779b97f4a7c15), wire->frame);
 }
 
 void
