@@ -46,6 +46,9 @@ enum op_flag {
 	/* A time of the call or reply is that of a retransmission. At its sender the first copy was not captured. */
 	OP_CALL_TIME_FILLED = 1 << 7,
 	OP_REPLY_TIME_FILLED = 1 << 8,
+	/* It may be one, since its connection began before the capture. */
+	OP_CALL_TIME_STALE = 1 << 9,
+	OP_REPLY_TIME_STALE = 1 << 10,
 	OP_JOINED = 1 << 6,		/* its copies came over more than one connection */
 	OP_CONNECTION_ENDED = 1 << 5,	/* no reply, and its connection is over: it may be sent again on another */
 };

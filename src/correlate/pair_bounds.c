@@ -62,13 +62,13 @@ pair_bounds(const struct op_pair *pair, const struct resolution resolution[2], s
 	if (server->retransmits > 0 || client->retransmits > 0)
 		return 0;
 	/* a retransmission is later than the truth at its sender, and at the receiver that is no harm */
-	if (!(flags & OP_CALL_TIME_DEDUCED) && !(client->flags & OP_CALL_TIME_FILLED)) {
+	if (!(flags & OP_CALL_TIME_DEDUCED) && !(client->flags & (OP_CALL_TIME_FILLED | OP_CALL_TIME_STALE))) {
 		tolerance_ns = resolution[PAIR_SERVER].unit_ns - 1;
 		count = add_bound(bound, count, server->call_first_ns, client->call_first_ns, tolerance_ns, true);
 		if (client->call_last_ns != client->call_first_ns)
 			count = add_bound(bound, count, server->call_last_ns, client->call_last_ns, tolerance_ns, true);
 	}
-	if (!(flags & OP_REPLY_TIME_DEDUCED) && !(server->flags & OP_REPLY_TIME_FILLED)) {
+	if (!(flags & OP_REPLY_TIME_DEDUCED) && !(server->flags & (OP_REPLY_TIME_FILLED | OP_REPLY_TIME_STALE))) {
 		tolerance_ns = resolution[PAIR_CLIENT].unit_ns - 1;
 		count = add_bound(bound, count, server->reply_first_ns, client->reply_first_ns, tolerance_ns, false);
 		if (server->reply_last_ns != server->reply_first_ns)

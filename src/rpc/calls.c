@@ -19,7 +19,7 @@
 
 enum {
 	/* A reply this much in front of its call in time still is its reply: packets may be out of order. */
-	REPLY_BEFORE_CALL_NS = 20 * NS_PER_MS,
+	REPLY_BEFORE_CALL_NS = 200 * NS_PER_US,
 	RECENT = 8,
 	NEAR_XIDS = 1 << 16,
 	CALL_PROGRAM_END = 16,		/* XID, type, RPC version, program: RFC 5531 section 9 */
@@ -556,6 +556,8 @@ end_call(struct call *call, const struct rpc_record *record)
 		op->flags |= OP_CALL_TIME_DEDUCED;
 	if (record->flags & RECORD_TIME_FILLED)
 		op->flags |= OP_CALL_TIME_FILLED;
+	if (record->flags & RECORD_TIME_STALE)
+		op->flags |= OP_CALL_TIME_STALE;
 	if (!op->print.length_known && call->args_off > 0) {
 		op->print.args_len = record->total_len - call->args_off;
 		op->print.length_known = true;
@@ -572,6 +574,8 @@ end_reply(struct call *call, const struct rpc_record *record)
 		call->op.flags |= OP_REPLY_TIME_DEDUCED;
 	if (record->flags & RECORD_TIME_FILLED)
 		call->op.flags |= OP_REPLY_TIME_FILLED;
+	if (record->flags & RECORD_TIME_STALE)
+		call->op.flags |= OP_REPLY_TIME_STALE;
 	call->reply_end = record->end_offset;
 	call->reply_over = true;
 }

@@ -14,6 +14,8 @@ enum {
 	RESET_NS = 1 * 1000 * 1000,
 	/* Data behind the end of a connection by more than this is another one, whose SYN was not captured. */
 	LATE_NS = 1000 * 1000 * 1000,
+	/* A direction that began mid-stream and was never acknowledged to its end is fresh after so long. */
+	FRESH_S = 3,
 	/* A hole whose other direction was never captured is given up after so long. */
 	SILENT_HOLE_NS = 2 * 1000 * 1000 * 1000,
 	/* Bytes on a connection that was not recognised as RPC before it is only probed. */
@@ -39,6 +41,7 @@ struct slice {
 	bool filled;		/* filled a hole too late to be out of order: not the first copy at its sender */
 	bool ready_deduced;	/* ready_ns stems from a lost piece */
 	bool ready_filled;	/* ready_ns stems from a filled piece */
+	bool stale;		/* of a direction that began mid-stream: may be no first copy either */
 };
 
 /* A copied slice, kept while it cannot be used yet. */
@@ -91,6 +94,8 @@ struct half {
 	bool captured;		/* packets of this direction were seen */
 	bool fin;
 	bool acked_known;
+	bool fresh;		/* all that was sent before the capture began is acknowledged */
+	int64_t begun_ns;	/* its first byte */
 	uint8_t implausible;	/* segments in a row whose place cannot be */
 	uint32_t seq_base;
 	uint32_t max_segment;
@@ -178,6 +183,20 @@ void records_finish(struct stream *stream, struct connection *connection, uint8_
 /* held.c */
 struct held *held_copy(const struct slice *slice);
 /* The part of a slice behind its first skip bytes, skip <= wire_len. */
-struct slice slice_from(const struct slice *slice, uint32_t skip);
+static inline struct slice
+slice_from(const struct slice *slice, uint32_t skip)
+{
+	struct slice rest = *slice;
+
+	rest.offset += skip;
+	rest.wire_len -= skip;
+	if (skip < rest.cap_len) {
+		rest.data += skip;
+		rest.cap_len -= skip;
+	} else {
+		rest.cap_len = 0;
+	}
+	return rest;
+}
 
 #endif

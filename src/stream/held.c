@@ -15,19 +15,3 @@ held_copy(const struct slice *slice)
 		memcpy(held + 1, slice->data, slice->cap_len);
 	return held;
 }
-
-struct slice
-slice_from(const struct slice *slice, uint32_t skip)
-{
-	struct slice rest = *slice;
-
-	rest.offset += skip;
-	rest.wire_len -= skip;
-	if (skip < rest.cap_len) {
-		rest.data += skip;
-		rest.cap_len -= skip;
-	} else {
-		rest.cap_len = 0;
-	}
-	return rest;
-}

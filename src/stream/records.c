@@ -256,6 +256,8 @@ take_body(const struct place *at, const struct slice *slice)
 		state->record.flags |= RECORD_TIME_DEDUCED;
 	if (slice->filled)
 		state->record.flags |= RECORD_TIME_FILLED;
+	if (slice->stale)
+		state->record.flags |= RECORD_TIME_STALE;
 	if (!state->head_done && !feed_head(at, slice, n)) {
 		state->headless = state->head_done = true;
 		return PLACE_LOST;

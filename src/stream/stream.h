@@ -28,6 +28,7 @@ enum record_flag {
 	RECORD_TIME_DEDUCED = 1 << 0,	/* a time stems from bytes that were acknowledged and never captured */
 	RECORD_UNPROVEN = 1 << 1,	/* found by resynchronisation; nothing after it could confirm it */
 	RECORD_TIME_FILLED = 1 << 3,	/* a time is that of a retransmission which filled a hole: too late at its sender */
+	RECORD_TIME_STALE = 1 << 4,	/* began mid-stream: may be a retransmission whose first copy came before the capture */
 	RECORD_FRAGMENTED = 1 << 2,	/* more than one RPC fragment: total_len grows until the end */
 };
 

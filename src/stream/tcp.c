@@ -33,6 +33,7 @@ base_half(struct half *half, uint32_t seq_base, bool from_start)
 	half->beyond_offset = -1;
 	half->record.phase = from_start ? RECORD_AT_MARK : RECORD_NO_PLACE;
 	half->record.alignment = from_start ? 0 : -1;
+	half->fresh = from_start;
 }
 
 static int64_t
@@ -72,6 +73,12 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 	slice->ready_ns = half->ready_ns;
 	slice->ready_deduced = half->ready_deduced;
 	slice->ready_filled = half->ready_filled;
+	if (!half->fresh) {
+		if (half->begun_ns == 0)
+			half->begun_ns = slice->seen_ns;
+		half->fresh = slice->seen_ns - half->begun_ns > FRESH_S * (int64_t)NS_PER_S;
+		slice->stale = !half->fresh;
+	}
 	half->next = slice->offset + slice->wire_len;
 	if (slice->lost) {
 		if (connection->rpc)
@@ -331,6 +338,8 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 		stream->counters.duplicate_bytes += skip;
 		stream->counters.retransmitted++;
 		slice = slice_from(&slice, skip);
+		/* what is sent together with bytes that are sent again was sent before, too */
+		slice.filled = true;
 	} else if (opened_ns != INT64_MAX && slice.seen_ns > opened_ns) {
 		slice.filled = slice.seen_ns - opened_ns > disorder_ns(connection);
 		if (slice.filled)
@@ -427,6 +436,7 @@ acknowledge(struct stream *stream, struct connection *connection, const struct s
 		offset = MIN(offset, half->fin_offset);
 	half->acked = offset;
 	half->acked_known = true;
+	half->fresh |= offset == half->next && !half->starting && half->held == NULL;
 	if (offset > half->next)
 		mark_ack(half, offset, segment->packet->ts_ns, stream->packets);
 	path_acked(stream, connection, direction, offset, segment->packet->ts_ns);
