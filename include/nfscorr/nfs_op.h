@@ -49,6 +49,7 @@ enum op_flag {
 	/* It may be one, since its connection began before the capture. */
 	OP_CALL_TIME_STALE = 1 << 9,
 	OP_REPLY_TIME_STALE = 1 << 10,
+	OP_COPIES_MISSED = 1 << 11,	/* calls of its connection were missed before it: copies of it, perhaps */
 	OP_JOINED = 1 << 6,		/* its copies came over more than one connection */
 	OP_CONNECTION_ENDED = 1 << 5,	/* no reply, and its connection is over: it may be sent again on another */
 };

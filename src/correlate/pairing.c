@@ -143,6 +143,8 @@ evict_oldest(struct pairing *p, unsigned side, unsigned capture)
 static bool
 are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
 {
+	if (server->flags & OP_COPIES_MISSED && server->retransmits < client->retransmits)
+		return false;
 	return server->retransmits <= client->retransmits && ((server->flags ^ client->flags) & OP_JOINED) == 0 &&
 	    !(client->flags & OP_CALL_TIME_FILLED) && !(server->flags & OP_REPLY_TIME_FILLED);
 }

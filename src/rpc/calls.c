@@ -372,6 +372,8 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 		calls->counters.malformed++;
 	call = new_call(calls, peer, &op, record->direction);
 	call->args_off = message->header_complete ? message->body.off : 0;
+	if (peer->missed[record->direction])
+		call->op.flags |= OP_COPIES_MISSED;
 	call->protection = message->protection;
 	call->unproven = (record->flags & RECORD_UNPROVEN) != 0;
 	record->token = outstanding_token(calls->table, call);
