@@ -363,3 +363,68 @@ Test(tcp, round_trips)
 	cr_assert_eq(wire_op(wire, 1)->path_ns, 1, "the SYN's own");
 	wire_free(wire);
 }
+
+/* What was under way when the client reset the connection still is the reply. */
+Test(tcp, reply_behind_a_reset)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[4], reply[4];
+
+	three_calls(wire, call, reply);
+	wire_open(wire, 1 * MS);
+	wire_send(wire, TO_SERVER, call[0], call[3], 0, 10 * MS);
+	wire_send(wire, TO_CLIENT, reply[0], reply[1], call[3], 11 * MS);
+	wire_flags(wire, TO_SERVER, call[3], TCP_RST, 12 * MS);
+	wire_send(wire, TO_CLIENT, reply[1], reply[2] - reply[1], call[3], 12 * MS + 100000);
+	wire_wait(wire, 100 * MS);
+	/* too late to belong to it, and no connection of its own */
+	wire_send(wire, TO_CLIENT, reply[2], reply[3] - reply[2], call[3], 100 * MS);
+	wire_finish(wire, 300 * MS);
+	cr_assert_eq(wire->rpc->outcomes[OP_ANSWERED], 2);
+	cr_assert_eq(wire_op(wire, 2)->reply_last_ns, 12 * MS + 100000);
+	cr_assert_eq(wire_op(wire, 3)->outcome, OP_UNANSWERED);
+	cr_assert(wire_op(wire, 3)->flags & OP_CONNECTION_ENDED);
+	cr_assert_eq(wire->tcp->connections, 1);
+	cr_assert_eq(wire->tcp->lost_bytes, 0);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
+/* At the sender a hole that a retransmission fills lacked the first copy: the times say so. */
+Test(tcp, filled_late)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[4], reply[4];
+
+	three_calls(wire, call, reply);
+	wire_open(wire, 1 * MS);
+	wire_send(wire, TO_SERVER, call[0], call[1] - call[0], 0, 10 * MS);
+	wire_send(wire, TO_SERVER, call[2], call[3] - call[2], 0, 11 * MS);
+	wire_send(wire, TO_SERVER, call[1], call[2] - call[1], 0, 211 * MS);
+	wire_send(wire, TO_CLIENT, 0, reply[3], call[3], 220 * MS);
+	wire_finish(wire, 300 * MS);
+	cr_assert_not(wire_op(wire, 1)->flags & OP_CALL_TIME_FILLED);
+	cr_assert(wire_op(wire, 2)->flags & OP_CALL_TIME_FILLED);
+	cr_assert(wire_op(wire, 3)->flags & OP_CALL_TIME_FILLED, "it could not be delivered before");
+	cr_assert_not(wire_op(wire, 3)->flags & OP_REPLY_TIME_FILLED);
+	wire_free(wire);
+}
+
+/* A clock that is set back: no time is that of before the step. */
+Test(tcp, clock_set_back)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[4], reply[4];
+
+	three_calls(wire, call, reply);
+	wire_open(wire, 500 * MS);
+	wire_send(wire, TO_SERVER, call[0], call[1] - call[0], 0, 510 * MS);
+	wire_send(wire, TO_CLIENT, reply[0], reply[1], call[1], 511 * MS);
+	stream_clock_set_back(wire->stream, 100 * MS);
+	wire_send(wire, TO_SERVER, call[1], call[2] - call[1], reply[1], 100 * MS);
+	wire_send(wire, TO_CLIENT, reply[1], reply[2] - reply[1], call[2], 103 * MS);
+	wire_finish(wire, 200 * MS);
+	cr_assert_eq(wire_op(wire, 2)->call_last_ns, 100 * MS);
+	cr_assert_eq(wire_op(wire, 2)->reply_last_ns, 103 * MS);
+	wire_free(wire);
+}
