@@ -3,16 +3,18 @@
 #
 # Installs what the tests need, builds with warnings as errors and with
 # sanitizers, runs every test. The last line counts single cases:
-# "N passed, N failed". --all adds what needs large packages.
+# "N passed, N failed". --all adds what needs large packages, and many more
+# random traces.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/setup.sh
 . "$top/tests/setup.sh"
 
 all=no
+traces=200
 case "$#:${1-}" in
 0:) ;;
-1:--all) all=yes ;;
+1:--all) all=yes traces=3000 ;;
 *)
 	echo "usage: run.sh [--all]" >&2
 	exit 2
@@ -74,5 +76,8 @@ fi
 build sanitized --enable-werror --enable-sanitizers --with-criterion
 build plain --enable-werror --with-criterion
 check sanitized
-# Instrumented objects cannot show which variables are the program's own.
-check plain TESTS=tests/check-globals
+# Instrumented objects cannot show which variables are the program's own, nor
+# what memory it takes; and many traces want a program that is fast.
+NFSCORR_TRACES=$traces
+export NFSCORR_TRACES
+check plain TESTS='tests/check-globals tests/run/memory.sh tests/run/properties'

@@ -135,7 +135,7 @@ line_length(const char *text, size_t columns)
 	if (len <= columns)
 		return len;
 	for (at = columns; at > 0; at--) {
-		if (text[at] == ' ')
+		if (text[at] == ' ' && text[at + 1] != '%')
 			return at;
 	}
 	return columns;

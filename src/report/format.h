@@ -23,7 +23,7 @@ const char *format_stamp(char text[FORMAT_SIZE + 8], int64_t ns);
 
 /*
  * Prints text in lines of at most 80 columns: the first behind lead, the others
- * behind as many spaces. Breaks at spaces, and inside a word that is longer than
+ * behind as many spaces. Breaks at spaces, but for that in "5 %", and inside a word that is longer than
  * a line. What is not printable ASCII is printed as \xNN.
  */
 void print_wrapped(FILE *out, const char *lead, const char *text);

@@ -95,8 +95,17 @@ static const char both_text[] =
 "    is set while the captures run only costs the split of request and reply.\n"
 "  - let the captures overlap: the calls that count are those in both files.\n"
 "  - write to a disk that is not the one under test, and not to NFS.\n"
-"\n"
+"\n";
+
+static const char pcap_end[] =
 "Then: nfscorr server.pcap client.pcap\n";
+
+/* Files of snoop are not read; editcap is part of Wireshark. */
+static const char snoop_end[] =
+"Then convert both files, on any host that has Wireshark, and correlate them:\n"
+"    editcap -F pcap server.snoop server.pcap\n"
+"    editcap -F pcap client.snoop client.pcap\n"
+"    nfscorr server.pcap client.pcap\n";
 
 static void
 print_filled(const char *text, const struct capture_targets *targets, FILE *out)
@@ -138,4 +147,5 @@ how_to_capture(enum capture_system system, const struct capture_targets *targets
 		fputc('\n', out);
 	}
 	print_filled(both_text, targets, out);
+	fputs(system == CAPTURE_SOLARIS ? snoop_end : pcap_end, out);
 }

@@ -555,7 +555,7 @@ breakdown(const struct report *report)
 		enum breakdown_kind kind = breakdowns[i].kind;
 		json_t *parts = json_array();
 		unsigned rows;
-		const struct breakdown_row *const *row = aggregate_breakdown(report->aggregate, kind, &rows);
+		g_autofree const struct breakdown_row **row = report_breakdown(report, kind, &rows);
 
 		for (unsigned j = 0; j < rows; j++)
 			append(parts, breakdown_part(report, kind, row[j]));

@@ -37,7 +37,7 @@ line_of(GArray *lines, const struct row_key *key)
 static void
 line_add(struct side_line *line, const struct side_row *row, const struct capture_facts *facts)
 {
-	double seconds = (double)(facts->last_ns - facts->first_ns) / NS_PER_S;
+	double seconds = (double)duration_ns(facts->first_ns, facts->last_ns) / NS_PER_S;
 
 	side_row_merge(&line->row, row);
 	if (seconds > 0) {

@@ -66,9 +66,12 @@ text_verdict(const struct page *page)
 	g_autofree char *line = NULL;
 
 	if (report->why_nothing != NULL)
-		print_wrapped(page->out, "Nothing could be correlated: ", report->why_nothing);
+		line = g_strdup_printf("Nothing could be correlated: %s", report->why_nothing);
+	if (line != NULL)
+		print_wrapped(page->out, "", line);
 	if (!report->two_sided)
 		return;
+	g_free(line);
 	if (verdict->component == COMPONENT_NONE)
 		line = g_strdup_printf("%s.", verdict->text);
 	else
@@ -85,7 +88,7 @@ text_one_sided(const struct page *page)
 		return;
 	if (report->captures[0].side == PAIR_SERVER)
 		print_wrapped(page->out, "", "One capture, of the server: what it shows is the server's own time. "
-		    "With a capture of the client, too, network and client can be told.");
+		    "With a capture of the client, too, the network's time can be told apart.");
 	else
 		print_wrapped(page->out, "", "One capture, of the client: what it shows is the time of the whole call. "
 		    "With a capture of the server, too, server and network can be told apart.");

@@ -2,6 +2,7 @@
  * What was read: a paragraph a capture, and the clocks.
  */
 #include <glib.h>
+#include <math.h>
 #include <pcap/pcap.h>
 
 #include "base/arith.h"
@@ -11,11 +12,16 @@
 #include "stats/rows.h"
 
 static void
-capture_file(const struct page *page, const struct capture_facts *facts)
+capture_file(const struct page *page, unsigned number)
 {
-	g_autoptr(GString) line = g_string_new(facts->name);
+	const struct capture_facts *facts = &page->report->captures[number];
+	g_autoptr(GString) line = g_string_new(NULL);
 	char first[FORMAT_SIZE + 8], span[FORMAT_SIZE];
 
+	/* The number by which clocks, reasons and slowest calls name it. */
+	if (page->report->capture_count > 2 && number > 0)
+		g_string_append_printf(line, "%u: ", number);
+	g_string_append(line, facts->name);
 	if (facts->file_count > 1)
 		g_string_append_printf(line, " and %u more files", facts->file_count - 1);
 	g_string_append_printf(line, ": %s", facts->format);
@@ -85,6 +91,26 @@ append_seconds(GString *line, int64_t ns)
 	    size / NS_PER_S, size % NS_PER_S);
 }
 
+/*
+ * Durations are not rescaled: what the server's clock gains or loses while it
+ * serves a call is in network. No call is longer in the server than on the
+ * whole, so that the mean total is the worst of it.
+ */
+static void
+append_drift(const struct page *page, GString *line, const struct clock_facts *clock)
+{
+	const struct aggregate_totals *totals = aggregate_totals(page->report->aggregate);
+	double mean_ns, ppb;
+	char most[FORMAT_SIZE], total[FORMAT_SIZE];
+
+	if (!clock->has_drift || totals->matched == 0 || totals->total_ns <= 0)
+		return;
+	mean_ns = (double)totals->total_ns / (double)totals->matched;
+	ppb = fabs((double)clock->drift_ppb) + (double)clock->drift_error_ppb;
+	g_string_append_printf(line, "; by the drift, network is off by up to %s in a call of the mean total of %s",
+	    format_duration(most, (int64_t)(mean_ns * ppb / 1e9)), format_duration(total, (int64_t)mean_ns));
+}
+
 static void
 clock_line(const struct page *page, unsigned client)
 {
@@ -110,6 +136,7 @@ clock_line(const struct page *page, unsigned client)
 			g_string_append_printf(line, "; drift %+.3f +- %.3f ppm", (double)clock->drift_ppb / 1000,
 			    (double)clock->drift_error_ppb / 1000);
 		g_string_append_printf(line, "; steps %" G_GUINT32_FORMAT, clock->steps);
+		append_drift(page, line, clock);
 	}
 	print_wrapped(page->out, client == 0 ? "  clocks  " : "          ", line->str);
 }
@@ -121,7 +148,7 @@ text_captures(const struct page *page)
 
 	page_heading(page, "CAPTURES");
 	for (unsigned i = 0; i < report->capture_count; i++) {
-		capture_file(page, &report->captures[i]);
+		capture_file(page, i);
 		capture_tcp(page, &report->captures[i]);
 		capture_rpc(page, &report->captures[i]);
 	}

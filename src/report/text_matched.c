@@ -89,6 +89,12 @@ print_shares(const struct page *page)
 	print_wrapped(page->out, "  ", text);
 }
 
+static bool
+clocks_given(const struct report *report)
+{
+	return report->two_sided && report->clocks[0].mode == CLOCK_GIVEN;
+}
+
 /* A mean of values that are each within a bound is within the mean of the bounds. */
 static void
 print_ways(const struct page *page, const struct matched_row *const *rows, unsigned count)
@@ -100,7 +106,9 @@ print_ways(const struct page *page, const struct matched_row *const *rows, unsig
 		any = any || rows[i]->request.count > 0;
 	if (!any)
 		return;
-	fputs("  network, each way (clocks aligned; +- is a hard bound on both means)\n", page->out);
+	fputs(clocks_given(page->report) ?
+	    "  network, each way (clocks as given; +- is how far that can be off)\n" :
+	    "  network, each way (clocks aligned; +- is a hard bound on both means)\n", page->out);
 	fprintf(page->out, "%-*s %8s %9s %9s %9s\n", NAME_COLUMNS, "  type", "n", "request", "reply", "+-");
 	for (unsigned i = 0; i < count; i++) {
 		const struct matched_row *row = rows[i];

@@ -8,6 +8,7 @@
 #include "report/format.h"
 #include "report/text.h"
 #include "report/words.h"
+#include "stats/rows.h"
 
 enum {
 	BREAKDOWN_SHOWN = 10,
@@ -66,6 +67,8 @@ print_slow_call(const struct page *page, const struct op_pair *pair)
 		append_frames(line, "server", words.frame[PAIR_SERVER]);
 	if (pair->has[PAIR_CLIENT])
 		append_frames(line, "client", words.frame[PAIR_CLIENT]);
+	if (pair->has[PAIR_CLIENT] && page->report->capture_count > 2)
+		g_string_append_printf(line, " of client %u", pair->client_capture + 1u);
 	print_wrapped(page->out, "    ", line->str);
 	print_wrapped(page->out, "    ", words.filter);
 	label_address(page->report->ids, &words.op->client, name);
@@ -98,6 +101,14 @@ text_slowest(const struct page *page)
 struct shown_row {
 	const struct breakdown_row *row;
 	__int128 key_ns;
+	unsigned key_at;	/* place of the key's first row, which settles what is equal */
+};
+
+/* What is summed of a key: its rows are many, or printed as one. */
+struct key_sum {
+	uint64_t id;
+	unsigned at;
+	__int128 total_ns;
 };
 
 static int
@@ -108,8 +119,8 @@ compare_shown(const void *a, const void *b, void *context)
 
 	if (*kind != BREAKDOWN_SIZE && x->key_ns != y->key_ns)
 		return x->key_ns > y->key_ns ? -1 : 1;
-	if (x->row->id != y->row->id)
-		return x->row->id < y->row->id ? -1 : 1;
+	if (x->key_at != y->key_at)
+		return x->key_at < y->key_at ? -1 : 1;
 	if (x->row->total.sum_ns != y->row->total.sum_ns)
 		return x->row->total.sum_ns > y->row->total.sum_ns ? -1 : 1;
 	return 0;
@@ -123,17 +134,19 @@ order_rows(enum breakdown_kind kind, const struct breakdown_row *const *rows, un
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
 
 	for (unsigned i = 0; i < count; i++) {
-		__int128 *sum_ns = g_hash_table_lookup(sums, &rows[i]->id);
+		struct key_sum *sum = g_hash_table_lookup(sums, &rows[i]->id);
 
-		if (sum_ns == NULL) {
-			sum_ns = g_new0(__int128, 1);
-			g_hash_table_insert(sums, (void *)&rows[i]->id, sum_ns);
+		if (sum == NULL) {
+			sum = g_new0(struct key_sum, 1);
+			*sum = (struct key_sum){ .id = rows[i]->id, .at = i };
+			g_hash_table_insert(sums, &sum->id, sum);
 		}
-		*sum_ns += rows[i]->total.sum_ns;
+		sum->total_ns += rows[i]->total.sum_ns;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		shown[i].row = rows[i];
-		shown[i].key_ns = *(const __int128 *)g_hash_table_lookup(sums, &rows[i]->id);
+		const struct key_sum *sum = g_hash_table_lookup(sums, &rows[i]->id);
+
+		shown[i] = (struct shown_row){ .row = rows[i], .key_ns = sum->total_ns, .key_at = sum->at };
 	}
 	g_qsort_with_data(shown, (int)count, sizeof(*shown), compare_shown, &kind);
 	return shown;
@@ -156,14 +169,21 @@ print_key(const struct page *page, enum breakdown_kind kind, uint64_t id)
 	fprintf(page->out, "  %-*s", KEY_COLUMNS - 2, name);
 }
 
-static void
-print_breakdown_row(const struct page *page, const struct breakdown_row *row)
+/* Caller frees. */
+static char *
+procedure_name(const struct row_key *key)
 {
-	char version[NAME_SIZE], procedure[NAME_SIZE], text[FORMAT_SIZE];
-	g_autofree char *name = NULL;
+	char version[NAME_SIZE], procedure[NAME_SIZE];
 
-	row_names(&row->key, version, procedure);
-	name = row_key_is_others(&row->key) ? g_strdup("others") : g_strdup_printf("%s %s", version, procedure);
+	row_names(key, version, procedure);
+	return row_key_is_others(key) ? g_strdup("others") : g_strdup_printf("%s %s", version, procedure);
+}
+
+static void
+print_breakdown_row(const struct page *page, const struct breakdown_row *row, const char *name)
+{
+	char text[FORMAT_SIZE];
+
 	if (strlen(name) > 14)
 		fprintf(page->out, " %s\n%*s", name, KEY_COLUMNS + 15, "");
 	else
@@ -185,11 +205,72 @@ has_several_ids(const struct breakdown_row *const *rows, unsigned count)
 	return false;
 }
 
+static unsigned
+count_keys(const struct shown_row *shown, unsigned count)
+{
+	unsigned keys = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		keys += i == 0 || shown[i].key_at != shown[i - 1].key_at;
+	return keys;
+}
+
+/* Hosts are there to be compared: no host's procedures may push the others off the page. */
+static bool
+needs_totals(enum breakdown_kind kind, const struct shown_row *shown, unsigned shown_count, unsigned count)
+{
+	if (kind != BREAKDOWN_CLIENT && kind != BREAKDOWN_SERVER && kind != BREAKDOWN_CONNECTION)
+		return false;
+	return count_keys(shown, shown_count) < MIN(count_keys(shown, count), BREAKDOWN_SHOWN);
+}
+
+/* One line a key: all its procedures together. */
+static void
+print_totals(const struct page *page, enum breakdown_kind kind, const struct shown_row *shown, unsigned count)
+{
+	unsigned keys = 0;
+
+	for (unsigned i = 0, next; i < count && keys < BREAKDOWN_SHOWN; i = next, keys++) {
+		struct breakdown_row sum = { .id = shown[i].row->id };
+
+		for (next = i; next < count && shown[next].key_at == shown[i].key_at; next++) {
+			const struct breakdown_row *row = shown[next].row;
+
+			sum.count += row->count;
+			sum.lack += row->lack;
+			dist_merge(&sum.total, &row->total);
+			sums_merge(&sum.server, &row->server);
+			sums_merge(&sum.network, &row->network);
+		}
+		print_key(page, kind, sum.id);
+		print_breakdown_row(page, &sum, "all");
+		dist_clear(&sum.total);
+	}
+	fputs("  all: the procedures together; -v and --json have each\n", page->out);
+	page_left_out(page, keys, count_keys(shown, count));
+}
+
+static void
+print_rows(const struct page *page, enum breakdown_kind kind, const struct shown_row *shown, unsigned shown_count,
+    unsigned count)
+{
+	for (unsigned i = 0; i < shown_count; i++) {
+		g_autofree char *name = procedure_name(&shown[i].row->key);
+
+		if (i == 0 || shown[i].row->id != shown[i - 1].row->id)
+			print_key(page, kind, shown[i].row->id);
+		else
+			fprintf(page->out, "%*s", KEY_COLUMNS, "");
+		print_breakdown_row(page, shown[i].row, name);
+	}
+	page_left_out(page, shown_count, count);
+}
+
 static void
 print_breakdown(const struct page *page, enum breakdown_kind kind, const char *title)
 {
 	unsigned count, shown_count;
-	const struct breakdown_row *const *rows = aggregate_breakdown(page->report->aggregate, kind, &count);
+	g_autofree const struct breakdown_row **rows = report_breakdown(page->report, kind, &count);
 	g_autofree struct shown_row *shown = NULL;
 	bool lacking = false;
 
@@ -200,17 +281,14 @@ print_breakdown(const struct page *page, enum breakdown_kind kind, const char *t
 	fprintf(page->out, "%-*s %-14s %8s %7s %7s %7s %7s\n", KEY_COLUMNS, "", "type", "n", "server", "network",
 	    "total", "p95");
 	shown_count = page_rows(page, count, kind == BREAKDOWN_SIZE ? TEXT_ROWS : BREAKDOWN_SHOWN);
-	for (unsigned i = 0; i < shown_count; i++) {
-		if (i == 0 || shown[i].row->id != shown[i - 1].row->id)
-			print_key(page, kind, shown[i].row->id);
-		else
-			fprintf(page->out, "%*s", KEY_COLUMNS, "");
-		print_breakdown_row(page, shown[i].row);
+	if (needs_totals(kind, shown, shown_count, count))
+		print_totals(page, kind, shown, count);
+	else
+		print_rows(page, kind, shown, shown_count, count);
+	for (unsigned i = 0; i < shown_count; i++)
 		lacking = lacking || shown[i].row->lack > 0;
-	}
 	if (lacking)
 		fputs("  +: calls that came before there was room for the row are in \"others\"\n", page->out);
-	page_left_out(page, shown_count, count);
 }
 
 void
@@ -302,8 +380,10 @@ text_over_time(const struct page *page)
 		lines[at].network_ns += rows[i]->network.sum_ns;
 		dist_merge(&lines[at].total, &rows[i]->total);
 	}
-	title = g_strdup_printf("LATENCY OVER TIME (matched calls; from %s UTC, %" G_GINT64_FORMAT " s a line)",
-	    format_stamp(stamp, first_ns), group * width_ns / NS_PER_S);
+	/* Windows begin at whole seconds. */
+	format_stamp(stamp, first_ns);
+	title = g_strdup_printf("LATENCY OVER TIME (matched; from %.*s UTC, %" G_GINT64_FORMAT " s a line)",
+	    (int)strcspn(stamp, "."), stamp, group * width_ns / NS_PER_S);
 	page_heading(page, title);
 	print_time_lines(page, lines, (windows + group - 1) / group, group * width_ns);
 	for (unsigned i = 0; i < TIME_LINES; i++)

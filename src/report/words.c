@@ -1,6 +1,8 @@
 #include "report/words.h"
 
 #include <glib.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "rpc/names.h"
 #include "stats/rows.h"
@@ -58,6 +60,16 @@ share_of(__int128 part, __int128 whole, double *share)
 	return true;
 }
 
+/* Copies of a call may have gone over several connections, and an op knows the port of one. */
+static bool
+sent_again(const struct op_pair *pair)
+{
+	for (unsigned side = 0; side < 2; side++)
+		if (pair->has[side] && pair->op[side].retransmits > 0)
+			return true;
+	return false;
+}
+
 /*
  * The port keeps calls of other connections out, and both sides' files must
  * still show the call: behind an address translation they have no port in
@@ -68,8 +80,8 @@ filter_words(const struct op_pair *pair, struct call_words *words)
 {
 	unsigned port = words->op->client.port;
 
-	if (pair->has[PAIR_SERVER] && pair->has[PAIR_CLIENT] &&
-	    pair->op[PAIR_SERVER].client.port != pair->op[PAIR_CLIENT].client.port)
+	if (sent_again(pair) || (pair->has[PAIR_SERVER] && pair->has[PAIR_CLIENT] &&
+	    pair->op[PAIR_SERVER].client.port != pair->op[PAIR_CLIENT].client.port))
 		g_snprintf(words->filter, FILTER_SIZE, "rpc.xid == 0x%08x", words->op->xid);
 	else
 		g_snprintf(words->filter, FILTER_SIZE, "rpc.xid == 0x%08x && (tcp.port == %u || udp.port == %u)",
@@ -134,6 +146,48 @@ report_slowest(const struct report *report, unsigned *count)
 	if (report->two_sided || report->capture_count != 1)
 		return aggregate_slowest(report->aggregate, count);
 	return aggregate_slowest_alone(report->aggregate, report->captures[0].side, count);
+}
+
+struct named_row {
+	const struct breakdown_row *row;
+	char name[LABEL_SIZE];
+};
+
+/* The largest count first, others last. */
+static int
+compare_named(const void *a, const void *b)
+{
+	const struct named_row *x = a, *y = b;
+	int order;
+
+	if ((x->row->id == ID_OTHERS) != (y->row->id == ID_OTHERS))
+		return x->row->id == ID_OTHERS ? 1 : -1;
+	if (x->row->count != y->row->count)
+		return x->row->count > y->row->count ? -1 : 1;
+	order = strcmp(x->name, y->name);
+	return order != 0 ? order : row_key_compare(&x->row->key, &y->row->key);
+}
+
+const struct breakdown_row **
+report_breakdown(const struct report *report, enum breakdown_kind kind, unsigned *count)
+{
+	const struct breakdown_row *const *rows = aggregate_breakdown(report->aggregate, kind, count);
+	const struct breakdown_row **order = g_new(const struct breakdown_row *, *count + 1);
+	g_autofree struct named_row *named = NULL;
+
+	for (unsigned i = 0; i < *count; i++)
+		order[i] = rows[i];
+	if (kind == BREAKDOWN_SIZE || kind == BREAKDOWN_TIME || *count == 0)
+		return order;
+	named = g_new(struct named_row, *count);
+	for (unsigned i = 0; i < *count; i++) {
+		named[i].row = rows[i];
+		breakdown_label(report, kind, rows[i]->id, named[i].name);
+	}
+	qsort(named, *count, sizeof(*named), compare_named);
+	for (unsigned i = 0; i < *count; i++)
+		order[i] = named[i].row;
+	return order;
 }
 
 void

@@ -42,6 +42,12 @@ struct slow_times slow_times(const struct op_pair *pair);
 /* The slowest matched calls; with one capture, its slowest by that side's latency. */
 const struct slow_call *report_slowest(const struct report *report, unsigned *count);
 
+/*
+ * The rows of a breakdown, those of as many calls in the order of their names:
+ * ids follow the order of arrival, which the clocks decide. Caller frees.
+ */
+const struct breakdown_row **report_breakdown(const struct report *report, enum breakdown_kind kind, unsigned *count);
+
 /* The text of a breakdown row's id, but SIZE's and TIME's, which are numbers. */
 void breakdown_label(const struct report *report, enum breakdown_kind kind, uint64_t id, char name[LABEL_SIZE]);
 

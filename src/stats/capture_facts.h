@@ -34,6 +34,8 @@ struct capture_facts {
 	const char *trouble;		/* why reading stopped early, or NULL; owned by the facts' maker */
 	struct stream_counters tcp;
 	struct rpc_counters rpc;
+	uint64_t paired_calls;		/* a client's: matched or partial */
+	uint64_t against_clock;		/* of its matched calls: request or reply is below zero by its aligned clock */
 	bool side_detected;		/* enum pair_side in detected_side, from TCP timing */
 	enum pair_side detected_side;
 	/* the busiest RPC connection's server, for the commands that make a better capture */

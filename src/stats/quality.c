@@ -73,6 +73,13 @@ judge_no_calls(const struct evidence *evidence, struct quality_reason *reason)
 	return true;
 }
 
+/* The snap length hid headers of calls, so that it explains replies without call better than a loss does. */
+static bool
+cut_explains_orphans(const struct capture_facts *facts)
+{
+	return facts->rpc.hidden_records > 0 && facts->truncated_packets > 0;
+}
+
 static bool
 judge_lost(const struct evidence *evidence, struct quality_reason *reason)
 {
@@ -80,20 +87,27 @@ judge_lost(const struct evidence *evidence, struct quality_reason *reason)
 	const struct capture_facts *facts = judged(evidence, who);
 	const struct stream_counters *tcp = &facts->tcp;
 	uint64_t bytes = tcp->payload_bytes + tcp->lost_bytes;
-	uint64_t unmatched = facts->rpc.outcomes[OP_LOST_IN_CAPTURE] + facts->rpc.orphan_replies;
+	uint64_t unmatched = facts->rpc.outcomes[OP_LOST_IN_CAPTURE] +
+	    (cut_explains_orphans(facts) ? 0 : facts->rpc.orphan_replies);
 	uint64_t calls = facts->rpc.calls + facts->rpc.orphan_replies;
+	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (tcp->lost_segments == 0)
 		return false;
 	reason->level = level_of(MAX(ppm(tcp->lost_bytes, bytes), ppm(unmatched, calls)),
 	    LOST_USABLE_PPM, LOST_POOR_PPM);
 	reason->count = tcp->lost_segments;
-	reason->text = g_strdup_printf("%s capture: segments acknowledged and never captured: %" G_GUINT64_FORMAT
-	    " (%" G_GUINT64_FORMAT " bytes, %.3g %% of the payload), %.3f to %.3f s after its start; calls without "
-	    "reply or replies without call that may lie there: %" G_GUINT64_FORMAT " (%.3g %%)",
-	    who, tcp->lost_segments, tcp->lost_bytes, percent(tcp->lost_bytes, bytes),
-	    since_start(facts, tcp->first_loss_ns), since_start(facts, tcp->last_loss_ns),
-	    unmatched, percent(unmatched, calls));
+	g_string_printf(text, "%s capture: segments acknowledged and never captured: %" G_GUINT64_FORMAT
+	    " (%" G_GUINT64_FORMAT " bytes, %.3g %% of the payload)",
+	    who, tcp->lost_segments, tcp->lost_bytes, percent(tcp->lost_bytes, bytes));
+	if (tcp->first_loss_ns != 0)
+		g_string_append_printf(text, ", %.3f to %.3f s after its start",
+		    since_start(facts, tcp->first_loss_ns), since_start(facts, tcp->last_loss_ns));
+	if (unmatched > 0)
+		g_string_append_printf(text, "; calls without reply%s that may lie there: %" G_GUINT64_FORMAT
+		    " (%.3g %%)", cut_explains_orphans(facts) ? "" : " or replies without call",
+		    unmatched, percent(unmatched, calls));
+	reason->text = g_string_free(g_steal_pointer(&text), FALSE);
 	return true;
 }
 
@@ -157,14 +171,23 @@ judge_hidden(const struct evidence *evidence, struct quality_reason *reason)
 	const struct capture_facts *facts = judged(evidence, who);
 	uint64_t hidden = facts->rpc.hidden_records;
 	uint64_t headers = hidden + facts->rpc.calls + facts->rpc.retransmitted_calls + facts->rpc.replies;
+	uint64_t orphans = cut_explains_orphans(facts) ? facts->rpc.orphan_replies : 0;
+	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (hidden == 0)
 		return false;
-	reason->level = level_of(ppm(hidden, headers), HIDDEN_USABLE_PPM, HIDDEN_POOR_PPM);
+	reason->level = MAX(level_of(ppm(hidden, headers), HIDDEN_USABLE_PPM, HIDDEN_POOR_PPM),
+	    level_of(ppm(orphans, facts->rpc.replies), ORPHAN_USABLE_PPM, PPM));
 	reason->count = hidden;
-	reason->text = g_strdup_printf("%s capture: RPC headers that the snap length of %" G_GUINT32_FORMAT
-	    " bytes cut away: %" G_GUINT64_FORMAT " (%.3g %%); their calls are missing",
-	    who, facts->snaplen, hidden, percent(hidden, headers));
+	g_string_printf(text, "%s capture: RPC headers that the snap length", who);
+	if (facts->snaplen > 0)
+		g_string_append_printf(text, " of %" G_GUINT32_FORMAT " bytes", facts->snaplen);
+	g_string_append_printf(text, " cut away: at least %" G_GUINT64_FORMAT " (%.3g %%); their calls are missing",
+	    hidden, percent(hidden, headers));
+	if (orphans > 0)
+		g_string_append_printf(text, "; replies whose call is not in it: %" G_GUINT64_FORMAT " (%.3g %%)",
+		    orphans, percent(orphans, facts->rpc.replies));
+	reason->text = g_string_free(g_steal_pointer(&text), FALSE);
 	return true;
 }
 
@@ -190,15 +213,20 @@ judge_bad(const struct evidence *evidence, struct quality_reason *reason)
 	const struct capture_facts *facts = judged(evidence, who);
 	uint64_t messages = facts->rpc.calls + facts->rpc.retransmitted_calls + facts->rpc.replies;
 	uint64_t share = MAX(ppm(facts->bad_packets, facts->packets), ppm(facts->rpc.malformed, messages));
+	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (share <= BAD_USABLE_PPM)
 		return false;
 	reason->level = level_of(share, BAD_USABLE_PPM, BAD_POOR_PPM);
 	reason->count = facts->bad_packets + facts->rpc.malformed;
-	reason->text = g_strdup_printf("%s capture: packets with cut or wrong headers: %" G_GUINT64_FORMAT
-	    " (%.3g %%); RPC messages that contradict themselves: %" G_GUINT64_FORMAT " (%.3g %%)",
-	    who, facts->bad_packets, percent(facts->bad_packets, facts->packets),
-	    facts->rpc.malformed, percent(facts->rpc.malformed, messages));
+	g_string_printf(text, "%s capture: ", who);
+	if (facts->bad_packets > 0)
+		g_string_append_printf(text, "packets with cut or wrong headers: %" G_GUINT64_FORMAT " (%.3g %%)",
+		    facts->bad_packets, percent(facts->bad_packets, facts->packets));
+	if (facts->rpc.malformed > 0)
+		g_string_append_printf(text, "%sRPC messages that contradict themselves: %" G_GUINT64_FORMAT " (%.3g %%)",
+		    facts->bad_packets > 0 ? "; " : "", facts->rpc.malformed, percent(facts->rpc.malformed, messages));
+	reason->text = g_string_free(g_steal_pointer(&text), FALSE);
 	return true;
 }
 
@@ -209,14 +237,19 @@ judge_orphans(const struct evidence *evidence, struct quality_reason *reason)
 	char who[32];
 	const struct capture_facts *facts = judged(evidence, who);
 	uint64_t orphans = facts->rpc.orphan_replies;
+	g_autofree char *before = NULL;
 
-	if (orphans == 0 || facts->tcp.lost_segments > 0 || facts->rpc.hidden_records > 0)
+	if (orphans == 0 || facts->tcp.lost_segments > 0 || cut_explains_orphans(facts))
 		return false;
+	if (facts->tcp.mid_stream > 0)
+		before = g_strdup_printf("; RPC connections that began before it: %" G_GUINT64_FORMAT " of %"
+		    G_GUINT64_FORMAT, facts->tcp.mid_stream, facts->tcp.rpc_connections);
+	else
+		before = g_strdup("");
 	reason->level = level_of(ppm(orphans, facts->rpc.replies), ORPHAN_USABLE_PPM, PPM);
 	reason->count = orphans;
 	reason->text = g_strdup_printf("%s capture: replies whose call is not in it: %" G_GUINT64_FORMAT
-	    " (%.3g %%); RPC connections that began before it: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT,
-	    who, orphans, percent(orphans, facts->rpc.replies), facts->tcp.mid_stream, facts->tcp.rpc_connections);
+	    " (%.3g %%)%s", who, orphans, percent(orphans, facts->rpc.replies), before);
 	return true;
 }
 
@@ -309,6 +342,101 @@ judge_common(const struct evidence *evidence, struct quality_reason *reason)
 }
 
 static bool
+common_is_low(const struct evidence *evidence)
+{
+	struct quality_reason reason = { 0 };
+	bool low = judge_common(evidence, &reason);
+
+	g_free(reason.text);
+	return low;
+}
+
+/* The client, from 1, whose capture this one is once more; 0: none. Two hosts do not agree in all of this. */
+static unsigned
+copy_of(const struct evidence *evidence)
+{
+	const struct capture_facts *facts = &evidence->facts[evidence->capture];
+
+	for (unsigned i = 1; i < evidence->capture; i++) {
+		const struct capture_facts *other = &evidence->facts[i];
+
+		if (other->packets == facts->packets && other->first_ns == facts->first_ns &&
+		    other->last_ns == facts->last_ns && other->tcp.payload_bytes == facts->tcp.payload_bytes &&
+		    other->rpc.calls == facts->rpc.calls)
+			return i;
+	}
+	return 0;
+}
+
+/*
+ * A client of its own: among several, one whose calls are not the server's
+ * hides behind the others, and with one alone a server's capture that has few
+ * calls looks whole. What the sum over all tells already is not told again.
+ */
+static bool
+judge_client(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+
+	if (evidence->correlated == NULL || evidence->capture == 0 || facts->rpc.calls == 0 ||
+	    ppm(facts->paired_calls, facts->rpc.calls) >= CLIENT_COMMON_USABLE_PPM || copy_of(evidence) != 0 ||
+	    evidence->totals->matched + evidence->correlated->matches[MATCH_PARTIAL] == 0 ||
+	    (evidence->count <= 2 && common_is_low(evidence)))
+		return false;
+	reason->level = QUALITY_USABLE;
+	reason->count = facts->paired_calls;
+	if (facts->paired_calls == 0)
+		reason->text = g_strdup_printf("%s capture (%s): none of its %" G_GUINT64_FORMAT " calls was matched; it is of "
+		    "another time or another server", who, facts->name,
+		    facts->rpc.calls);
+	else
+		reason->text = g_strdup_printf("%s capture (%s): only %" G_GUINT64_FORMAT " of its %" G_GUINT64_FORMAT
+		    " calls (%.3g %%) are in the server's capture; the others are judged by nobody", who, facts->name,
+		    facts->paired_calls, facts->rpc.calls, percent(facts->paired_calls, facts->rpc.calls));
+	return true;
+}
+
+/* Its calls are counted twice, and which of the two a call is matched with is chance. */
+static bool
+judge_copy(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	unsigned copied = copy_of(evidence);
+
+	if (copied == 0 || facts->rpc.calls == 0)
+		return false;
+	reason->level = QUALITY_USABLE;
+	reason->count = facts->rpc.calls;
+	reason->text = g_strdup_printf("%s capture (%s) is that of client %u once more: as many packets and calls, from the "
+	    "same first to the same last stamp; leave it out, its calls are counted twice", who, facts->name, copied);
+	return true;
+}
+
+/* An offset that was given and that the calls refute: a request would arrive before it was sent. */
+static bool
+judge_given_clock(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	const struct clock_facts *clock;
+
+	if (evidence->clocks == NULL || evidence->capture == 0)
+		return false;
+	clock = &evidence->clocks[evidence->capture - 1];
+	if (clock->mode != CLOCK_GIVEN || ppm(facts->against_clock, facts->paired_calls) <= AGAINST_CLOCK_PPM)
+		return false;
+	reason->level = QUALITY_USABLE;
+	reason->count = facts->against_clock;
+	reason->text = g_strdup_printf("%s capture: the offset given with --clock contradicts %" G_GUINT64_FORMAT
+	    " matched calls (%.3g %%): by it, their request or reply arrives before it was sent; --clock=auto finds an "
+	    "offset that fits", who, facts->against_clock,
+	    percent(facts->against_clock, facts->paired_calls));
+	return true;
+}
+
+static bool
 judge_steps(const struct evidence *evidence, struct quality_reason *reason)
 {
 	const struct clock_step *first = NULL;
@@ -343,12 +471,36 @@ judge_translated(const struct evidence *evidence, struct quality_reason *reason)
 	return true;
 }
 
+/* Most calls take longer in the server than on the whole: not the stamps are wrong, but what they are taken for. */
+static bool
+is_reversed(const struct aggregate_totals *totals)
+{
+	return totals->server_ns > totals->total_ns && ppm(totals->negative, totals->matched) > REVERSED_PPM;
+}
+
+static bool
+judge_reversed(const struct evidence *evidence, struct quality_reason *reason)
+{
+	const struct aggregate_totals *totals = evidence->totals;
+	const struct capture_facts *server = evidence->facts;
+
+	if (evidence->correlated == NULL || !is_reversed(totals))
+		return false;
+	reason->level = QUALITY_POOR;
+	reason->count = totals->negative;
+	reason->text = g_strdup_printf("matched calls that take longer in the server than on the whole: %" G_GUINT64_FORMAT
+	    " (%.3g %%); the captures are the wrong way round%s: exchange them, or leave --swap out", totals->negative,
+	    percent(totals->negative, totals->matched), server->side_detected && server->detected_side == PAIR_CLIENT ?
+	    ", as their round trips say, too" : "");
+	return true;
+}
+
 static bool
 judge_negative(const struct evidence *evidence, struct quality_reason *reason)
 {
 	const struct aggregate_totals *totals = evidence->totals;
 
-	if (totals->negative == 0)
+	if (totals->negative == 0 || is_reversed(totals))
 		return false;
 	reason->level = level_of(ppm(totals->negative, totals->matched), NEGATIVE_USABLE_PPM, NEGATIVE_POOR_PPM);
 	reason->count = totals->negative;
@@ -397,8 +549,11 @@ static const struct rule {
 	rule_fn *judge;
 } rules[] = {
 	{ "capture-swapped", false, judge_side },
+	{ "capture-swapped", false, judge_reversed },
 	{ "capture-overlap", true, judge_no_calls },
 	{ "capture-overlap", false, judge_common },
+	{ "capture-overlap", true, judge_client },
+	{ "capture-overlap", true, judge_copy },
 	{ "capture-overlap", false, judge_given_up },
 	{ "capture-drops", true, judge_lost },
 	{ "capture-drops", true, judge_kernel_drops },
@@ -409,6 +564,7 @@ static const struct rule {
 	{ "capture-truncated", true, judge_bad },
 	{ "capture-truncated", true, judge_orphans },
 	{ "clock-step", false, judge_steps },
+	{ "clock-step", true, judge_given_clock },
 	{ "clock-step", true, judge_backward },
 	{ "faster-than-network", false, judge_negative },
 	{ "address-translation", false, judge_translated },

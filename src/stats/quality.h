@@ -37,6 +37,12 @@ enum quality_threshold {
 	ORPHAN_USABLE_PPM = 50000,
 	/* of the calls of the side that has fewer: matched; less leaves `usable` */
 	COMMON_USABLE_PPM = 500000,
+	/* of one client's calls: matched or partial; less leaves `usable` */
+	CLIENT_COMMON_USABLE_PPM = 100000,
+	/* of matched calls: with a part below zero; more have a cause of their own, the wrong order of the captures */
+	REVERSED_PPM = 500000,
+	/* of matched calls: with a way below zero by an offset that was given */
+	AGAINST_CLOCK_PPM = 10000,
 	/* of all clients' calls: a client with no more of them leaves `usable` at worst */
 	MINOR_CLIENT_PPM = 50000,
 };
@@ -51,7 +57,9 @@ enum { BACKWARD_STEP_NS = 2000000 };
  * ids are the capture rows of the findings. A flaw that has no row of its own
  * goes by the nearest one: a capture that lacks its other direction or that the
  * kernel dropped from is capture-drops, a file that ends early or starts in the
- * middle is capture-truncated, stamps that run backwards are clock-step.
+ * middle is capture-truncated, stamps that run backwards and an offset that was
+ * given and does not fit are clock-step, captures that are the wrong way round
+ * and were not corrected are capture-swapped.
  */
 struct quality_reason {
 	const char *id;		/* static text */

@@ -55,6 +55,11 @@ compare_calls(const struct op_pair *a, const struct op_pair *b)
 		order = compare_u64(x->call_frame, y->call_frame);
 	if (order == 0)
 		order = compare_u64(x->reply_frame, y->reply_frame);
+	/* Calls that share the client's packets may have packets of their own on the server. */
+	if (order == 0)
+		order = compare_u64(a->op[PAIR_SERVER].call_frame, b->op[PAIR_SERVER].call_frame);
+	if (order == 0)
+		order = compare_u64(a->op[PAIR_SERVER].reply_frame, b->op[PAIR_SERVER].reply_frame);
 	if (order == 0)
 		order = compare_u64(x->connection, y->connection);
 	return order != 0 ? order : compare_u64(x->xid, y->xid);

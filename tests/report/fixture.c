@@ -82,6 +82,7 @@ fixture_add(struct fixture *fixture, unsigned client, const struct op_pair *pair
 	add_op(fixture, 1 + client, &added.op[PAIR_CLIENT]);
 	aggregate_add_pair(fixture->aggregate, &added);
 	fixture->correlated.matches[added.match]++;
+	fixture->captures[1 + client].paired_calls++;
 	fixture->correlated.overlap_first_ns = BUILD_EPOCH_NS;
 	fixture->correlated.overlap_last_ns = BUILD_EPOCH_NS + span_ns;
 }

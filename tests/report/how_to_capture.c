@@ -57,6 +57,22 @@ Test(how_to_capture, every_system_fits_the_page_and_names_its_tool)
 	}
 }
 
+Test(how_to_capture, files_of_snoop_are_converted_at_the_end)
+{
+	struct capture_targets targets = { .port = 2049 };
+
+	for (unsigned i = 0; i < CAPTURE_SYSTEMS; i++) {
+		char *text = commands(i, &targets);
+		bool converts = strstr(text, "    editcap -F pcap server.snoop server.pcap\n"
+		    "    editcap -F pcap client.snoop client.pcap\n    nfscorr server.pcap client.pcap\n") != NULL;
+		bool ends = strstr(text, "nfscorr server.pcap client.pcap\n") != NULL;
+
+		free(text);
+		cr_assert(ends);
+		cr_assert_eq(converts, i == CAPTURE_SOLARIS);
+	}
+}
+
 Test(how_to_capture, known_hosts_are_filled_in)
 {
 	/* The longest addresses that there are. */

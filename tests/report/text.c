@@ -114,6 +114,135 @@ Test(text, one_capture)
 	}
 }
 
+static void
+set_clocks(struct fixture *fixture, enum clock_mode mode)
+{
+	for (unsigned i = 0; i < FIXTURE_CLIENTS; i++)
+		fixture->clocks[i].mode = mode;
+}
+
+Test(text, clocks_say_what_they_are_and_what_drift_does)
+{
+	struct fixture fixture;
+	char *text;
+
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	for (unsigned i = 0; i < 40; i++) {
+		struct nfs_op op = build_op(PROC_READ, 0, 999998500);
+		struct op_pair pair = build_pair(&op, 500000000);
+
+		pair.parts.aligned = true;
+		fixture_add(&fixture, 0, &pair);
+	}
+	fixture_finish(&fixture);
+	text = fixture_text(&fixture, false);
+	assert_page(text);
+	/* 80.3 ppm of a second */
+	assert_has(text, "network is off\n          by up to 80.3us in a call of the mean total of 1.00s\n");
+	assert_has(text, "(clocks aligned; +- is a hard bound on both means)");
+	assert_has(text, "drift x server");
+	free(text);
+	set_clocks(&fixture, CLOCK_GIVEN);
+	text = fixture_text(&fixture, false);
+	assert_page(text);
+	assert_has(text, "(clocks as given; +- is how far that can be off)");
+	cr_assert_null(strstr(text, "network is off"));
+	free(text);
+	fixture_clear(&fixture);
+}
+
+/* Five procedures of each of three clients are 15 rows; ten would hide the third client. */
+Test(text, several_clients_are_told_apart_and_compared)
+{
+	struct fixture fixture;
+	char *text;
+
+	fixture_init(&fixture, 4, PAIR_SERVER);
+	for (unsigned i = 0; i < 60; i++) {
+		struct nfs_op op = build_op(1 + i % 5, 0, 98500);
+		struct op_pair pair;
+
+		op.client.address[15] = (uint8_t)(1 + i % 3);
+		pair = build_pair(&op, 40000);
+		fixture_add(&fixture, i % 3, &pair);
+	}
+	fixture_finish(&fixture);
+	text = fixture_text(&fixture, false);
+	assert_page(text);
+	assert_has(text, "\n  client  2: client1.pcap: pcap");
+	assert_has(text, "frames call/reply: server 21/22 client 11/12 of client 1\n");
+	assert_has(text, "\n  10.0.0.1               all                  20  40.0us  60.0us   100us   100us\n"
+	    "  10.0.0.2               all                  20");
+	assert_has(text, "\n  10.0.0.3               all                  20");
+	free(text);
+	text = fixture_text(&fixture, true);
+	cr_assert_null(strstr(text, " all  "), "each procedure, where there is room");
+	free(text);
+	fixture_clear(&fixture);
+}
+
+/* The later arrival has the smaller name. */
+Test(text, rows_of_as_many_calls_are_in_the_order_of_their_names)
+{
+	struct fixture fixture;
+	char *text, *json;
+	const char *clients;
+
+	fixture_init(&fixture, 3, PAIR_SERVER);
+	for (unsigned i = 0; i < 40; i++) {
+		struct nfs_op op = build_op(PROC_READ, 0, 98500);
+		struct op_pair pair;
+
+		op.client.address[15] = i % 2 == 0 ? 9 : 5;
+		pair = build_pair(&op, 40000);
+		fixture_add(&fixture, i % 2, &pair);
+	}
+	fixture_finish(&fixture);
+	text = fixture_text(&fixture, false);
+	cr_assert_lt(strstr(text, "\n  10.0.0.5  "), strstr(text, "\n  10.0.0.9  "));
+	json = fixture_json(&fixture);
+	clients = strstr(json, "\"by_client\"");
+	cr_assert_lt(strstr(clients, "10.0.0.5"), strstr(clients, "10.0.0.9"));
+	free(json);
+	free(text);
+	fixture_clear(&fixture);
+}
+
+/* An op knows the port of its last copy, and the frame of its first. */
+Test(text, the_filter_of_a_call_that_was_sent_again_has_no_port)
+{
+	struct fixture fixture;
+	struct nfs_op op = build_op(PROC_READ, 0, 98500);
+	struct op_pair pair;
+	char *text;
+
+	op.retransmits = 1;
+	pair = build_pair(&op, 40000);
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	fixture_add(&fixture, 0, &pair);
+	fixture_finish(&fixture);
+	text = fixture_text(&fixture, false);
+	assert_has(text, "    rpc.xid == 0x0000abcd\n");
+	free(text);
+	fixture_clear(&fixture);
+}
+
+Test(text, why_nothing_is_a_paragraph_of_its_own)
+{
+	struct fixture fixture;
+	char *text;
+
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	fixture.report.why_nothing = "a long sentence that says why nothing could be correlated although everything was "
+	    "read as well as it could be";
+	fixture_finish(&fixture);
+	text = fixture_text(&fixture, false);
+	assert_page(text);
+	assert_has(text, "\nNothing could be correlated: a long sentence that says why nothing could be\ncorrelated ");
+	free(text);
+	fixture_clear(&fixture);
+}
+
 Test(text, a_poor_capture_says_how_to_make_a_good_one)
 {
 	struct fixture fixture;
@@ -246,6 +375,7 @@ Test(text, time_is_merged_into_24_lines)
 	assert_page(text);
 	/* 250 windows of 4 s are too many: 125 of 8 s, six a line */
 	assert_has(text, "48 s a line");
+	assert_has(text, "LATENCY OVER TIME (matched; from 2023-11-14 22:13:20 UTC, 48 s a line)\n");
 	from = strstr(text, "LATENCY OVER TIME");
 	to = strstr(from, "WHAT THE COLUMNS");
 	for (const char *at = from; at < to; at++)

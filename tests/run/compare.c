@@ -35,7 +35,7 @@ is_close(int64_t a, int64_t b, int64_t most)
 static bool
 is_close_dist(json_t *a, json_t *b, int64_t most_ns)
 {
-	static const char *const exact[] = { "min", "max", "mean" };
+	static const char *const exact[] = { "min", "max", "mean", "min_ns", "max_ns", "mean_ns" };
 	static const char *const quantile[] = { "p50", "p95", "p99", "p999" };
 	bool same = integer_at(a, "count") == integer_at(b, "count");
 

@@ -3,6 +3,7 @@
  * reported is true, the books close, and what must not matter does not.
  *
  *	NFSCORR_TRACES=N	so many traces instead of the usual number
+ *	NFSCORR_FIRST=S		from this seed on, or from a random one: `random`
  *	NFSCORR_SEED=S		the one trace of this seed, as a failure prints it
  *
  * A failure is made smaller before it is told: the options of the trace maker
@@ -19,7 +20,7 @@
 
 #include "properties.h"
 
-enum { TRACES = 300, SHRINK_RUNS = 200, FILE_BYTES_MOST = 256 << 20 };
+enum { TRACES = 30, FIRST_SEED = 1, SHRINK_RUNS = 200, FILE_BYTES_MOST = 256 << 20 };
 
 static const struct property {
 	const char *name;
@@ -161,12 +162,23 @@ number_from(const char *name, uint64_t otherwise)
 	return text != NULL ? g_ascii_strtoull(text, NULL, 10) : otherwise;
 }
 
+/* The same traces every time, so that a change is judged by what it changes; or new ones. */
+static uint64_t
+first_seed(void)
+{
+	const char *text = g_getenv("NFSCORR_FIRST");
+
+	if (g_strcmp0(text, "random") == 0)
+		return (uint64_t)g_random_int_range(1, 1 << 30);
+	return text != NULL ? g_ascii_strtoull(text, NULL, 10) : FIRST_SEED;
+}
+
 int
 main(void)
 {
 	struct rlimit limit = { FILE_BYTES_MOST, FILE_BYTES_MOST };
 	uint64_t traces = g_getenv("NFSCORR_SEED") != NULL ? 1 : number_from("NFSCORR_TRACES", TRACES);
-	uint64_t first = number_from("NFSCORR_SEED", g_random_int_range(1, 1 << 30));
+	uint64_t first = number_from("NFSCORR_SEED", first_seed());
 	unsigned failures[G_N_ELEMENTS(properties)] = { 0 };
 	g_autofree char *tmp = g_dir_make_tmp("nfscorr-properties.XXXXXX", NULL);
 	FILE *out = fdopen(dup(STDOUT_FILENO), "w");

@@ -62,7 +62,11 @@ allowed(GPtrArray *options)
 {
 	struct trace probe = { .options = options };
 
-	return !has_option(&probe, "overlap") || !captures_lack(&probe);
+	/* What lies beneath other content that was not captured is anybody's guess. */
+	if (has_option(&probe, "overlap") && captures_lack(&probe))
+		return false;
+	/* A stalled client sends again what its TCP has acknowledged the answer of: another call by definition. */
+	return !has_option(&probe, "timeo") || !has_option(&probe, "stall");
 }
 
 /* ---- a trace ---- */

@@ -259,5 +259,5 @@ done
 check "standard input is a capture like any other" cmp "$tmp/files" "$tmp/stdin"
 check "a FIFO is a capture like any other" cmp "$tmp/files" "$tmp/fifo"
 refuse "standard input twice" 2 "same file" "$NFSCORR" - -
-refuse "an empty standard input" 1 "standard input" "$NFSCORR" "$server" -
+reports "an empty standard input" 1 "standard input" "RAW DATA: SERVER" "$NFSCORR" "$server" -
 finish

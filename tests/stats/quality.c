@@ -32,6 +32,7 @@ clean_scene(void)
 		facts->tcp.payload_bytes = 1000000;
 		facts->rpc.calls = facts->rpc.replies = 1000;
 		facts->rpc.outcomes[OP_ANSWERED] = 1000;
+		facts->paired_calls = side == 0 ? 0 : 1000;
 	}
 	scene.correlated.matches[MATCH_MATCHED] = 1000;
 	scene.correlated.overlap_first_ns = BUILD_EPOCH_NS;
@@ -143,6 +144,118 @@ Test(quality, hidden_records)
 	assert_level(&scene, "capture-truncated", QUALITY_USABLE, 100);
 	scene.facts[0].rpc.hidden_records = 600;
 	assert_level(&scene, "capture-truncated", QUALITY_POOR, 600);
+}
+
+static void
+assert_text(const struct scene *scene, unsigned captures, const char *has, const char *has_not)
+{
+	struct quality *quality = quality_judge(scene->facts, captures, &scene->correlated, scene->clock, &scene->totals);
+	g_autoptr(GString) all = g_string_new(NULL);
+
+	for (unsigned i = 0; i < quality->reasons->len; i++)
+		g_string_append_printf(all, "%s\n", g_array_index(quality->reasons, struct quality_reason, i).text);
+	cr_assert_not_null(strstr(all->str, has), "\"%s\" is not in %s", has, all->str);
+	cr_assert(has_not == NULL || strstr(all->str, has_not) == NULL, "\"%s\" is in %s", has_not, all->str);
+	quality_free(quality);
+}
+
+Test(quality, the_snap_length_explains_replies_without_call_before_a_loss_does)
+{
+	struct scene scene = clean_scene();
+
+	scene.facts[1].truncated_packets = 4000;
+	scene.facts[1].snaplen = 96;
+	scene.facts[1].rpc.hidden_records = 10;
+	scene.facts[1].rpc.orphan_replies = 10;
+	scene.facts[1].tcp.lost_segments = 1;
+	scene.facts[1].tcp.lost_bytes = 500;
+	assert_level(&scene, "capture-drops", QUALITY_GOOD, 1);
+	assert_text(&scene, 2, "96 bytes cut away: at least 10 (0.498 %); their calls are missing; replies whose call "
+	    "is not in it: 10 (1 %)", "may lie there");
+	/* many of them lower the quality as they do where nothing is hidden */
+	scene.facts[1].rpc.orphan_replies = 100;
+	assert_level(&scene, "capture-truncated", QUALITY_USABLE, 10);
+}
+
+Test(quality, no_time_of_a_loss_that_is_not_known_and_no_part_that_is_zero)
+{
+	struct scene scene = clean_scene();
+
+	scene.facts[1].tcp.lost_segments = 1;
+	scene.facts[1].tcp.lost_bytes = 500;
+	assert_text(&scene, 2, "(500 bytes, 0.05 % of the payload)", "after its start");
+	assert_text(&scene, 2, "payload)\n", "may lie there");
+	scene.facts[1].tcp.first_loss_ns = BUILD_EPOCH_NS + 1000000;
+	scene.facts[1].tcp.last_loss_ns = BUILD_EPOCH_NS + 2000000;
+	assert_text(&scene, 2, ", 0.001 to 0.002 s after its start", NULL);
+	scene = clean_scene();
+	scene.facts[0].rpc.malformed = 48;
+	assert_text(&scene, 2, "server capture: RPC messages that contradict themselves: 48 (2.4 %)", "headers: 0");
+	scene.facts[0].bad_packets = 400;
+	scene.facts[0].rpc.malformed = 0;
+	assert_text(&scene, 2, "server capture: packets with cut or wrong headers: 400 (10 %)\n", "messages");
+	scene = clean_scene();
+	scene.facts[0].rpc.orphan_replies = 10;
+	assert_text(&scene, 2, "replies whose call is not in it: 10 (1 %)\n", "began before");
+}
+
+Test(quality, a_client_none_of_whose_calls_is_the_server_s)
+{
+	struct scene scene = clean_scene();
+
+	scene.facts[2] = scene.facts[1];
+	scene.facts[2].name = "elsewhere.pcap";
+	scene.facts[2].paired_calls = 0;
+	scene.facts[2].packets++;
+	assert_text(&scene, 3, "client 2 capture (elsewhere.pcap): none of its 1000 calls was matched", NULL);
+	scene.facts[2].paired_calls = 99;
+	assert_text(&scene, 3, "client 2 capture (elsewhere.pcap): only 99 of its 1000 calls (9.9 %)", NULL);
+	/* One client alone, and a server's capture that has little of it. */
+	scene.facts[0].rpc.calls = scene.totals.matched = scene.facts[1].paired_calls = 99;
+	assert_level(&scene, "capture-overlap", QUALITY_USABLE, 99);
+	/* A tenth of its calls is enough. */
+	scene.facts[0].rpc.calls = scene.totals.matched = scene.facts[1].paired_calls = 100;
+	assert_no_reason(&scene);
+}
+
+Test(quality, a_client_that_is_given_twice)
+{
+	struct scene scene = clean_scene();
+
+	scene.facts[2] = scene.facts[1];
+	scene.facts[2].name = "copy.pcap";
+	for (uint64_t paired = 0; paired <= 500; paired += 500) {
+		scene.facts[2].paired_calls = paired;
+		assert_text(&scene, 3, "client 2 capture (copy.pcap) is that of client 1 once more", "none of its");
+	}
+}
+
+Test(quality, an_offset_that_the_calls_contradict)
+{
+	struct scene scene = clean_scene();
+
+	scene.clock[0].mode = CLOCK_GIVEN;
+	scene.facts[1].against_clock = 10;
+	assert_no_reason(&scene);
+	scene.facts[1].against_clock = 11;
+	assert_level(&scene, "clock-step", QUALITY_USABLE, 11);
+	assert_text(&scene, 2, "--clock contradicts 11 matched calls (1.1 %)", NULL);
+	scene.clock[0].mode = CLOCK_AUTO;
+	assert_no_reason(&scene);
+}
+
+Test(quality, captures_that_are_the_wrong_way_round)
+{
+	struct scene scene = clean_scene();
+
+	scene.totals.negative = 1000;
+	scene.totals.server_ns = 1200000;
+	scene.totals.network_ns = -200000;
+	assert_level(&scene, "capture-swapped", QUALITY_POOR, 1000);
+	assert_text(&scene, 2, "the captures are the wrong way round: exchange them, or leave --swap out", "steady");
+	scene.facts[0].side_detected = true;
+	scene.facts[0].detected_side = PAIR_CLIENT;
+	assert_text(&scene, 2, "wrong way round, as their round trips say, too", "steady");
 }
 
 Test(quality, a_cut_file_a_swap_a_step)

@@ -48,6 +48,30 @@ Test(slowest, ties_go_to_the_earlier_frame_in_any_order)
 	}
 }
 
+/* Replies that share one packet on the client, and calls that do. */
+Test(slowest, ties_of_one_packet_go_to_the_earlier_frame_of_the_server)
+{
+	for (unsigned turn = 0; turn < 2; turn++) {
+		struct aggregate *aggregate = aggregate_new(2, 2);
+		const struct slow_call *calls;
+		unsigned count;
+
+		for (unsigned i = 0; i < 4; i++) {
+			struct nfs_op op = build_op(PROC_READ, 0, 5000);
+			struct op_pair pair;
+
+			op.xid = 100 - (turn == 0 ? i : 3 - i);
+			pair = build_pair(&op, 100);
+			pair.op[PAIR_SERVER].call_frame = turn == 0 ? i + 1 : 4 - i;
+			aggregate_add_pair(aggregate, &pair);
+		}
+		calls = aggregate_slowest(aggregate, &count);
+		cr_assert_eq(calls[0].pair.op[PAIR_SERVER].call_frame, 1);
+		cr_assert_eq(calls[1].pair.op[PAIR_SERVER].call_frame, 2);
+		aggregate_free(aggregate);
+	}
+}
+
 Test(slowest, none_when_none_are_wanted)
 {
 	struct aggregate *aggregate = aggregate_new(2, 0);

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Captures in the wrong order, several clients, one of them idle.
+set -eu
+# shellcheck source=tests/lib.sh
+. "${srcdir:-.}/tests/lib.sh"
+
+"$TRACEMAKER" --output="$tmp" --seed=7 --clients=3 --calls=600 --read=4k --write=4k \
+    --client-offset=-7ms,3ms,1500ms
+server=$tmp/server.pcap
+first=$tmp/client0.pcap
+second=$tmp/client1.pcap
+third=$tmp/client2.pcap
+
+# calls CLIENT...: how many calls of the truth are on both sides.
+calls()
+{
+	awk -F, -v clients="$*" '
+	BEGIN { n = split(clients, list, " "); for (i = 1; i <= n; i++) wanted[list[i]] }
+	NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+	$c["client"] in wanted && $c["seen_server"] == "full" && $c["seen_client"] == "full" { sum++ }
+	END { print sum + 0 }' "$tmp/truth.csv"
+}
+
+# summary FILE: what does not depend on the order of the clients.
+summary()
+{
+	jq -S '{ matched: (.matched | del(.rows[].request_ns, .rows[].reply_ns)),
+	    attribution, server: .sides.server,
+	    client: [.sides.client[] | { proc, count, errors, bytes }],
+	    component: .verdict.component, first: .captures[0].side,
+	    others: [.captures[1:][].side] | unique }' "$1"
+}
+
+"$NFSCORR" --json "$server" "$first" "$second" "$third" >"$tmp/right.json"
+all=$(calls 0 1 2)
+check "three clients: every call of the truth is matched" \
+    jq -e --argjson n "$all" '$n > 500 and .matched.calls == $n' "$tmp/right.json"
+check "nothing is said to be the wrong way round" \
+    jq -e '[.quality.reasons[].id] | index("capture-swapped") == null' "$tmp/right.json"
+summary "$tmp/right.json" >"$tmp/right"
+
+# wrong NAME ARGUMENT...: the same report, the server's capture first, and said so.
+wrong()
+{
+	name=$1
+	shift
+	run "$NFSCORR" --json "$@"
+	cp "$tmp/out" "$tmp/wrong.json"
+	ok=0
+	[ "$status" -eq 0 ] || ok=1
+	summary "$tmp/wrong.json" | diff "$tmp/right" - >>"$tmp/why" || ok=1
+	result "$ok" "$name: the report is that of the right order"
+	check "$name: the server's capture is the first" \
+	    jq -e '.captures[0] | .side == "server" and (.files[0].name | endswith("server.pcap"))' \
+	    "$tmp/wrong.json"
+	check "$name: it is told" \
+	    jq -e '[.quality.reasons[] | select(.id == "capture-swapped")] | length == 1' "$tmp/wrong.json"
+	check_says "$name: also in the text" "given the other way round" "$NFSCORR" "$@"
+}
+
+wrong "the server's capture second" "$first" "$server" "$second" "$third"
+wrong "the server's capture last" "$second" "$first" "$third" "$server"
+wrong "--server names a client" \
+    --server="$first" --client="$second" --client="$server" --client="$third"
+wrong "so it does behind the clients" \
+    --client="$second" --client="$third" --client="$server" --server="$first"
+
+# ---- two captures, and the option that forbids to correct them ----
+
+"$NFSCORR" --json "$server" "$second" >"$tmp/right.json"
+summary "$tmp/right.json" >"$tmp/right"
+check "one client of three: its calls are matched" \
+    jq -e --argjson n "$(calls 1)" '$n > 100 and .matched.calls == $n' "$tmp/right.json"
+wrong "two captures the wrong way round" "$second" "$server"
+wrong "--server and --client the wrong way round" --client="$server" --server="$second"
+
+# ---- a client that made no call ----
+
+head -c 24 "$first" >"$tmp/silent.pcap"
+for order in 1 2 3; do
+	case $order in
+	1) set -- "$tmp/silent.pcap" "$second" "$third" ;;
+	2) set -- "$second" "$tmp/silent.pcap" "$third" ;;
+	3) set -- "$second" "$third" "$tmp/silent.pcap" ;;
+	esac
+	run "$NFSCORR" --json "$server" "$@"
+	ok=0
+	[ "$status" -eq 0 ] || ok=1
+	jq -e --argjson n "$(calls 1 2)" '.matched.calls == $n and (.captures | length == 4)' "$tmp/out" \
+	    >>"$tmp/why" 2>&1 || ok=1
+	result "$ok" "a client without packets as number $order: the others' calls are matched"
+	check "and it is told of it" jq -e '[.quality.reasons[] |
+	    select(.text | startswith("client '"$order"' capture: no NFS call"))] | length == 1' "$tmp/out"
+done
+
+# One whose calls go to another server: packets and calls, none in common.
+"$TRACEMAKER" --output="$tmp/other" --seed=99 --calls=40 --read=512 --write=512
+run "$NFSCORR" --json "$server" "$second" "$tmp/other/client.pcap"
+ok=0
+[ "$status" -eq 0 ] || ok=1
+jq -e --argjson n "$(calls 1)" '.matched.calls == $n' "$tmp/out" >>"$tmp/why" 2>&1 || ok=1
+result "$ok" "a client of another server: the others' calls are matched"
+finish
