@@ -77,6 +77,7 @@ struct net_endpoint {
 struct nfs_op {
 	int64_t call_first_ns, call_last_ns, reply_first_ns, reply_last_ns;
 	uint64_t call_frame, reply_frame;	/* 1-based, of the record's first byte */
+	uint64_t call_order, reply_order;	/* of the same packets, their place in the order of stamps */
 	uint64_t connection;			/* serial of the connection's epoch in its capture, from 1 */
 	struct net_endpoint client, server;
 	uint32_t xid, program, version, procedure;

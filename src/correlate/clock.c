@@ -96,7 +96,7 @@ is_before(const struct op_pair *pair, const struct moment *moment)
 	for (unsigned side = 0; side < 2; side++) {
 		const struct nfs_op *op = &pair->op[side];
 
-		if (op->reply_frame > moment->frame[side] || op->reply_last_ns > moment->stamp_ns[side] ||
+		if (op->reply_order > moment->frame[side] || op->reply_last_ns > moment->stamp_ns[side] ||
 		    op->reply_last_ns < op->reply_first_ns)
 			return false;
 	}
@@ -108,7 +108,7 @@ static void
 raise_frames(uint64_t frame[2], const struct op_pair *pair)
 {
 	for (unsigned side = 0; side < 2; side++) {
-		uint64_t last = MAX(pair->op[side].call_frame, pair->op[side].reply_frame);
+		uint64_t last = MAX(pair->op[side].call_order, pair->op[side].reply_order);
 
 		frame[side] = MAX(frame[side], last);
 	}
@@ -124,7 +124,7 @@ raise_moment(struct moment *moment, const struct op_pair *pair, const struct bou
 	};
 
 	for (unsigned side = 0; side < 2; side++) {
-		uint64_t frame = bound->upper ? pair->op[side].call_frame : pair->op[side].reply_frame;
+		uint64_t frame = bound->upper ? pair->op[side].call_order : pair->op[side].reply_order;
 
 		moment->frame[side] = MAX(moment->frame[side], frame);
 		moment->stamp_ns[side] = MAX(moment->stamp_ns[side], stamp_ns[side]);

@@ -35,8 +35,8 @@ stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 bool
 is_behind(const struct op_pair *pair, const uint64_t frame[2])
 {
-	return pair->op[PAIR_SERVER].call_frame > frame[PAIR_SERVER] &&
-	    pair->op[PAIR_CLIENT].call_frame > frame[PAIR_CLIENT];
+	return pair->op[PAIR_SERVER].call_order > frame[PAIR_SERVER] &&
+	    pair->op[PAIR_CLIENT].call_order > frame[PAIR_CLIENT];
 }
 
 bool

@@ -23,7 +23,7 @@ place(struct suspicion *suspicion, const struct stretch *now, const struct op_pa
 {
 	suspicion->placed = suspicion->unplaced++ >= UNPLACED_PAIRS;
 	for (unsigned side = 0; side < 2; side++) {
-		uint64_t frame = MAX(pair->op[side].call_frame, pair->op[side].reply_frame);
+		uint64_t frame = MAX(pair->op[side].call_order, pair->op[side].reply_order);
 
 		suspicion->frame[side] = MAX(suspicion->frame[side], frame);
 	}

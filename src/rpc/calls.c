@@ -305,6 +305,7 @@ read_call(const struct rpc_record *record, const struct rpc_message *message, st
 	op->operation = op->procedure = message->procedure;
 	op->call_first_ns = record->first_ns;
 	op->call_frame = record->first_frame;
+	op->call_order = record->first_order;
 	op->valid = OP_HAS_CALL_FIRST;
 	if (!message->header_complete)
 		return HEAD_TAKEN;
@@ -392,6 +393,7 @@ reply_head(struct calls *calls, struct call *call, const struct rpc_message *mes
 
 	op->reply_first_ns = times->first_ns;
 	op->reply_frame = times->first_frame;
+	op->reply_order = times->first_order;
 	op->valid |= OP_HAS_REPLY_FIRST;
 	call->unproven = false;
 	if (times->deduced)
@@ -450,6 +452,7 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 {
 	struct call *call = outstanding_find(calls->table, record->connection->serial, !record->direction, message->xid);
 	struct reply_times times = { .first_ns = record->first_ns, .first_frame = record->first_frame,
+	    .first_order = record->first_order,
 	    .deduced = (record->flags & RECORD_TIME_DEDUCED) != 0 };
 	struct peer *peer;
 

@@ -124,7 +124,8 @@ orphans_add(struct orphans *orphans, const struct rpc_record *record, uint32_t x
 	kept->number = number;
 	kept->direction = record->direction;
 	kept->taken = kept->complete = false;
-	kept->times = (struct reply_times){ .first_ns = record->first_ns, .first_frame = record->first_frame };
+	kept->times = (struct reply_times){ .first_ns = record->first_ns, .first_frame = record->first_frame,
+	    .first_order = record->first_order };
 	kept->total_len = record->flags & RECORD_FRAGMENTED ? UINT32_MAX : record->total_len;
 	kept->cap = MIN(record->head_cap, HEAD_KEPT);
 	memcpy(kept->head, record->head, kept->cap);

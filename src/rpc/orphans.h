@@ -13,7 +13,7 @@ struct orphans;
 
 struct reply_times {
 	int64_t first_ns, last_ns;	/* last_ns valid when complete */
-	uint64_t first_frame;
+	uint64_t first_frame, first_order;
 	int64_t end_offset;
 	bool deduced, filled;
 };

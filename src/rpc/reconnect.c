@@ -160,6 +160,7 @@ join(const struct nfs_op *first, const struct nfs_op *last)
 
 	op.call_first_ns = first->call_first_ns;
 	op.call_frame = first->call_frame;
+	op.call_order = first->call_order;
 	if (op_has(first, OP_HAS_CALL_LAST)) {
 		op.call_last_ns = first->call_last_ns;
 		op.flags &= ~(unsigned)OP_CALL_TIME_DEDUCED;

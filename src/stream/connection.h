@@ -34,6 +34,7 @@ struct slice {
 	int64_t seen_ns;	/* when its bytes were first seen */
 	int64_t ready_ns;	/* when TCP could hand them over: running maximum of seen_ns */
 	uint64_t frame;
+	uint64_t order;		/* place of its packet in the order of stamps */
 	const uint8_t *data;	/* borrowed */
 	uint32_t cap_len;	/* bytes at data */
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
@@ -69,7 +70,7 @@ struct record_state {
 	uint8_t unproven;	/* records to come that nothing has confirmed yet */
 	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
 	int64_t mark_ns;
-	uint64_t mark_frame;
+	uint64_t mark_frame, mark_order;
 	uint32_t fragment_left;
 	uint32_t copy_len;
 	uint8_t *copy;		/* HEAD_MAX bytes, made when a head does not lie in one slice */

@@ -102,6 +102,7 @@ begin_record(const struct place *at)
 		.direction = at->direction,
 		.first_ns = state->mark_ns,
 		.first_frame = state->mark_frame,
+		.first_order = state->mark_order,
 		.flags = state->unproven > 0 ? RECORD_UNPROVEN : 0,
 	};
 	state->copy_len = 0;
@@ -180,6 +181,7 @@ take_mark(const struct place *at, const struct slice *slice)
 	if (state->mark_have == 0) {
 		state->mark_ns = slice->seen_ns;
 		state->mark_frame = slice->frame;
+		state->mark_order = slice->order;
 		state->alignment = (int8_t)(slice->offset & 3);
 	}
 	memcpy(state->mark + state->mark_have, slice->data, n);

@@ -39,6 +39,7 @@ struct rpc_record {
 	int64_t first_ns;		/* packet that first carried the record mark */
 	int64_t last_ns;		/* deliverable: every byte of it and before it was seen; valid at the end */
 	uint64_t first_frame;
+	uint64_t first_order;		/* place of the same packet in the order of stamps */
 	int64_t end_offset;		/* stream offset behind the record; valid at the end */
 	uint32_t total_len;		/* bytes without record marks; all of it known at the end */
 	const uint8_t *head;		/* borrowed for the call */

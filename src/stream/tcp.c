@@ -369,6 +369,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		.offset = offset,
 		.seen_ns = segment->packet->ts_ns,
 		.frame = segment->packet->frame,
+		.order = stream->packets,
 		.data = segment->payload,
 		.cap_len = segment->payload_cap_len,
 		.wire_len = segment->payload_wire_len,

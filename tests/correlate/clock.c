@@ -129,8 +129,8 @@ pair_of(int64_t client_call, int64_t server_call, int64_t server_reply, int64_t 
 	pair.op[PAIR_SERVER].reply_first_ns = pair.op[PAIR_SERVER].reply_last_ns = server_reply;
 	pair.op[PAIR_CLIENT].reply_first_ns = pair.op[PAIR_CLIENT].reply_last_ns = client_reply;
 	for (unsigned side = 0; side < 2; side++) {
-		pair.op[side].call_frame = frame;
-		pair.op[side].reply_frame = frame + 1;
+		pair.op[side].call_order = frame;
+		pair.op[side].reply_order = frame + 1;
 		pair.op[side].valid = OP_TIMES;
 	}
 	return pair;

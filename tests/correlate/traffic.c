@@ -223,8 +223,8 @@ fill_op(const struct traffic_config *config, const struct call *call, enum pair_
 	op->call_last_ns = stamp(config, side, call->at_ns[side][CALL_LAST]);
 	op->reply_first_ns = stamp(config, side, call->at_ns[side][REPLY_FIRST]);
 	op->reply_last_ns = stamp(config, side, call->at_ns[side][REPLY_LAST]);
-	op->call_frame = call->frame[side][0];
-	op->reply_frame = call->frame[side][1];
+	op->call_frame = op->call_order = call->frame[side][0];
+	op->reply_frame = op->reply_order = call->frame[side][1];
 	op->valid = OP_TIMES;
 }
 

@@ -266,8 +266,8 @@ finish_capture(struct workload_capture *capture, GArray *ops)
 	for (unsigned i = 0; i < ops->len; i++) {
 		struct nfs_op *op = &g_array_index(ops, struct nfs_op, i);
 
-		op->call_frame = 2 * i + 1;
-		op->reply_frame = 2 * i + 2;
+		op->call_frame = op->call_order = 2 * i + 1;
+		op->reply_frame = op->reply_order = 2 * i + 2;
 	}
 	capture->ops = (struct nfs_op *)(void *)g_array_free(ops, FALSE);
 }
