@@ -3,8 +3,8 @@
 #
 # Installs what the tests need, builds with warnings as errors and with
 # sanitizers, runs every test. The last line counts single cases:
-# "N passed, N failed". --all adds what needs large packages, and many more
-# random traces.
+# "N passed, N failed". --all adds what needs large packages.
+#
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/setup.sh
@@ -14,7 +14,7 @@ all=no
 traces=200
 case "$#:${1-}" in
 0:) ;;
-1:--all) all=yes traces=3000 ;;
+1:--all) all=yes ;;
 *)
 	echo "usage: run.sh [--all]" >&2
 	exit 2

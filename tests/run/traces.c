@@ -65,6 +65,10 @@ allowed(GPtrArray *options)
 	/* What lies beneath other content that was not captured is anybody's guess. */
 	if (has_option(&probe, "overlap") && captures_lack(&probe))
 		return false;
+	/* Without addresses in common a step of a clock leaves nothing to pair by until it is known (nfscorr(1), LIMITS). */
+	if (has_option(&probe, "step") && (has_option(&probe, "nat") || has_option(&probe, "virtual-server") ||
+	    has_option(&probe, "ip")))
+		return false;
 	/* A stalled client sends again what its TCP has acknowledged the answer of: another call by definition. */
 	return !has_option(&probe, "timeo") || !has_option(&probe, "stall");
 }
