@@ -4,7 +4,6 @@
 # Installs what the tests need, builds with warnings as errors and with
 # sanitizers, runs every test. The last line counts single cases:
 # "N passed, N failed". --all adds what needs large packages.
-#
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=tests/setup.sh
