@@ -257,6 +257,16 @@ is_recent(const struct peer *peer, const struct nfs_op *op, uint8_t direction, i
 	return false;
 }
 
+/* True for a reply to a call that was answered lately: to a copy of it that was sent again. */
+static bool
+is_second_reply(const struct peer *peer, uint32_t xid, uint8_t direction)
+{
+	for (unsigned i = 0; peer->recent != NULL && i < RECENT; i++)
+		if (peer->recent[i].used && peer->recent[i].xid == xid && peer->recent[i].direction == direction)
+			return true;
+	return false;
+}
+
 static struct xdr_cursor
 record_cursor(const struct rpc_record *record)
 {
@@ -473,6 +483,8 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 		return HEAD_TAKEN;
 	}
 	peer = peer_of(record->connection);
+	if (is_second_reply(peer, message->xid, !record->direction))
+		return HEAD_TAKEN;
 	if (peer->orphans == NULL)
 		peer->orphans = orphans_new();
 	else

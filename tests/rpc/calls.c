@@ -83,6 +83,8 @@ Test(calls, copy_behind_an_unacknowledged_reply)
 	cr_assert_eq(wire->rpc->calls, 1);
 	cr_assert_eq(wire->rpc->retransmitted_calls, 1);
 	cr_assert_eq(wire_op(wire, 5)->reply_last_ns, 20 * MS, "the first complete reply counts");
+	cr_assert_eq(wire->rpc->replies, 2);
+	cr_assert_eq(wire->rpc->orphan_replies, 0, "the second one has a call, too");
 	wire_check_books(wire);
 	wire_free(wire);
 }
