@@ -16,7 +16,7 @@ trap 'rm -f "$tap"' EXIT
 # ever. Such a run has shown nothing: it is ended and made again.
 for attempt in 1 2 3; do
 	status=0
-	timeout -k 10 300 "$1" --jobs 1 --tap="$tap" || status=$?
+	timeout -k 10 300 "$1" --tap="$tap" --jobs 1 || status=$?
 	[ "$status" -eq 124 ] || break
 	echo "# $1 did not come to its end: attempt $attempt" >&2
 done
