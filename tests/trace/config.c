@@ -39,6 +39,10 @@ static const struct option_row option_rows[] = {
 	{ "nconnect", TYPE_COUNT, ONCE, PLACE(nconnect), NULL, "connections of a client" },
 	{ "slots", TYPE_COUNT, ONCE, PLACE(slots), NULL, "calls in flight on a connection" },
 	{ "callers", TYPE_COUNT, ONCE, PLACE(callers), NULL, "of a client, one call each" },
+	{ "surge", TYPE_COUNT, ONCE, PLACE(surge), NULL, "more callers of a client, now and then" },
+	{ "surge-every", TYPE_DURATION, ONCE, PLACE(surge_every_ns), NULL, "period of surges" },
+	{ "surge-time", TYPE_DURATION, ONCE, PLACE(surge_ns), NULL,
+		"at the start of every period" },
 	{ "rate", TYPE_CHANCE, ONCE, PLACE(rate), NULL,
 		"calls a second and client (Poisson) instead of callers that wait" },
 	{ "think", TYPE_DISTRIBUTION, ONCE, PLACE(think), NULL, "between a reply and the next call" },
@@ -54,6 +58,8 @@ static const struct option_row option_rows[] = {
 		"a power of two from 512 up to the size" },
 	{ "file-sync", TYPE_CHANCE, ONCE, PLACE(file_sync), NULL, "share of WRITEs FILE_SYNC" },
 	{ "files", TYPE_COUNT, ONCE, PLACE(files), NULL, "file handles in use" },
+	{ "sequential", TYPE_FLAG, ONCE, PLACE(sequential), NULL,
+		"each caller goes on where it ended, in a file of its own" },
 	{ "errors", TYPE_CHANCE, ONCE, PLACE(error_rate), NULL, "share of NFS3ERR replies" },
 	{ "jukebox", TYPE_CHANCE, ONCE, PLACE(jukebox), NULL,
 		"share of NFS3ERR_JUKEBOX replies, after which the call is made again" },
@@ -63,6 +69,8 @@ static const struct option_row option_rows[] = {
 	{ "threads", TYPE_COUNT, ONCE, PLACE(threads), NULL, "of the server" },
 	{ "service", TYPE_SERVICE, ONCE, PLACE(service), NULL,
 		"PROC:DISTRIBUTION or all:DISTRIBUTION, may be repeated" },
+	{ "disks", TYPE_COUNT, ONCE, PLACE(disks), NULL, "that calls queue for, 0: they need not" },
+	{ "storage", TYPE_SERVICE, ONCE, PLACE(storage), NULL, "on a disk, after the service" },
 
 	{ "delay", TYPE_DURATION, PER_DIRECTION, PLACE(delay_ns), NULL, "one way" },
 	{ "jitter", TYPE_DURATION, PER_DIRECTION, PLACE(jitter_ns), NULL, "0 to this is added" },
@@ -281,16 +289,17 @@ parse_choice(const char *text, const char *choices, int64_t *value)
 
 static const char *const distribution_names[] = {
 	[TRACE_CONSTANT] = "const", [TRACE_UNIFORM] = "uniform",
-	[TRACE_EXPONENTIAL] = "exp", [TRACE_BIMODAL] = "bimodal", NULL
+	[TRACE_EXPONENTIAL] = "exp", [TRACE_BIMODAL] = "bimodal",
+	[TRACE_LOGNORMAL] = "lognormal", NULL
 };
 
-/* 200us, const:A, uniform:A:B, exp:MEAN, bimodal:A:MEAN:SHARE */
+/* 200us, const:A, uniform:A:B, exp:MEAN, bimodal:A:MEAN:SHARE, lognormal:MEAN:SIGMA */
 static bool
 parse_distribution(const char *text, struct trace_distribution *value)
 {
 	g_auto(GStrv) part = g_strsplit(text, ":", 0);
 	unsigned parts = g_strv_length(part);
-	static const unsigned wanted[] = { 2, 3, 2, 4 };
+	static const unsigned wanted[] = { 2, 3, 2, 4, 3 };
 
 	*value = (struct trace_distribution){ 0 };
 	if (parts == 1)
@@ -299,8 +308,11 @@ parse_distribution(const char *text, struct trace_distribution *value)
 		if (parts != wanted[kind] || strcmp(part[0], distribution_names[kind]) != 0)
 			continue;
 		value->kind = kind;
-		return parse_number(part[1], duration_units, &value->a_ns)
-			&& (parts < 3 || parse_number(part[2], duration_units, &value->b_ns))
+		if (!parse_number(part[1], duration_units, &value->a_ns))
+			return false;
+		if (kind == TRACE_LOGNORMAL)
+			return parse_real(part[2], &value->share);
+		return (parts < 3 || parse_number(part[2], duration_units, &value->b_ns))
 			&& (parts < 4 || parse_real(part[3], &value->share));
 	}
 	return false;
@@ -565,6 +577,8 @@ distribution_text(const struct trace_distribution *d)
 	case TRACE_BIMODAL:
 		return g_strdup_printf("%s:%" PRId64 ":%" PRId64 ":%g", name, d->a_ns, d->b_ns,
 			d->share);
+	case TRACE_LOGNORMAL:
+		return g_strdup_printf("%s:%" PRId64 ":%g", name, d->a_ns, d->share);
 	case TRACE_CONSTANT:
 	case TRACE_EXPONENTIAL:
 		break;
@@ -695,6 +709,9 @@ trace_config_check(const struct trace_config *config, GError **error)
 		wrong = "rto is too small";
 	else if (config->xid_modulus != 0 && config->xid_modulus < 2 * config->slots)
 		wrong = "xid-modulus: at least twice the slots";
+	else if (config->surge > 0 && (config->rate > 0 || config->surge_ns < 1
+	    || config->surge_every_ns < config->surge_ns))
+		wrong = "surge: callers, with 0 < surge-time <= surge-every";
 	else if (config->loss[CALLS] >= 1 || config->loss[REPLIES] >= 1)
 		wrong = "loss is below 1";
 	if (wrong != NULL) {

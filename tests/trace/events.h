@@ -21,7 +21,8 @@ enum event_kind {
 	EVENT_READ,		/* struct half: the receiver reads again */
 	EVENT_PAUSE_END,	/* struct half: the sender goes on inside a record */
 	EVENT_RETRY,		/* struct call: made again after NFS3ERR_JUKEBOX */
-	EVENT_SERVED,		/* struct call: its thread has finished */
+	EVENT_SERVED,		/* struct call: its thread has done its own work */
+	EVENT_STORED,		/* struct call: its disk is done */
 	EVENT_LANE_TIMER,	/* struct lane: send calls again, give them up */
 	EVENT_CONNECT,		/* struct lane */
 };

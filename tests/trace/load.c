@@ -73,6 +73,11 @@ choose_sizes(struct sim *sim, struct call *call)
 	call->size = (uint32_t)size;
 	call->moved = call->size;
 	call->offset = trace_rng_below(rng, 1 << 20) * (uint64_t)size;
+	if (config->sequential && call->caller != NULL) {
+		call->file = (uint32_t)((call->caller - call->lane->client->caller) % config->files);
+		call->offset = call->caller->next_offset;
+		call->caller->next_offset += (uint64_t)size;
+	}
 	if (write)
 		call->stable = trace_rng_chance(rng, config->file_sync)
 			? NFS3_FILE_SYNC : NFS3_UNSTABLE;
@@ -431,22 +436,23 @@ trace_load_disconnected(struct conn *conn)
 
 /* ---- who makes calls ---- */
 
-/* Past the pause, if there is one now. */
+/* Now, or the start of the next period. */
 static int64_t
-working_time_ns(const struct sim *sim)
+working_time_ns(const struct sim *sim, bool surges)
 {
-	int64_t every_ns = sim->config->pause_every_ns;
+	const struct trace_config *config = sim->config;
+	int64_t every_ns = surges ? config->surge_every_ns : config->pause_every_ns;
+	int64_t work_ns = surges ? config->surge_ns : every_ns - config->pause_ns;
 	int64_t into_ns = every_ns > 0 ? sim->now_ns % every_ns : 0;
 
-	return every_ns > 0 && into_ns >= every_ns - sim->config->pause_ns
-		? sim->now_ns - into_ns + every_ns : sim->now_ns;
+	return every_ns > 0 && into_ns >= work_ns ? sim->now_ns - into_ns + every_ns : sim->now_ns;
 }
 
 void
 trace_load_caller(struct caller *caller)
 {
 	struct sim *sim = caller->client->host.sim;
-	int64_t at_ns = working_time_ns(sim);
+	int64_t at_ns = working_time_ns(sim, caller->surges);
 
 	if (at_ns > sim->now_ns)
 		trace_events_add(sim->events, at_ns, EVENT_CALLER, caller);
@@ -460,7 +466,7 @@ trace_load_arrival(struct client *client)
 	struct sim *sim = client->host.sim;
 	struct trace_distribution gap = { .kind = TRACE_EXPONENTIAL };
 
-	if (working_time_ns(sim) == sim->now_ns)
+	if (working_time_ns(sim, false) == sim->now_ns)
 		make_call(client, NULL);
 	gap.a_ns = (int64_t)(1e9 / sim->config->rate);
 	if (more_calls(sim))
@@ -498,13 +504,15 @@ void
 trace_load_start(struct client *client)
 {
 	struct sim *sim = client->host.sim;
-	unsigned callers = sim->config->rate > 0 ? 0 : (unsigned)sim->config->callers;
+	unsigned callers = sim->config->rate > 0 ? 0
+		: (unsigned)(sim->config->callers + sim->config->surge);
 
 	start_lanes(client);
 	trace_rpc_credential(sim, client);
 	client->caller = g_new0(struct caller, callers + 1);
 	for (unsigned i = 0; i < callers; i++) {
 		client->caller[i].client = client;
+		client->caller[i].surges = i >= (unsigned)sim->config->callers;
 		trace_events_add(sim->events, (int64_t)trace_rng_below(&sim->load_rng, 1000000),
 			EVENT_CALLER, &client->caller[i]);
 	}

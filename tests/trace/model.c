@@ -182,6 +182,9 @@ run_event(const struct event *event)
 	case EVENT_SERVED:
 		trace_server_served(event->subject);
 		break;
+	case EVENT_STORED:
+		trace_server_stored(event->subject);
+		break;
 	case EVENT_LANE_TIMER:
 		trace_load_timer(event->subject);
 		break;

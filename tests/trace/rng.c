@@ -83,6 +83,21 @@ exponential_ns(struct trace_rng *rng, int64_t mean_ns)
 	return (int64_t)(-log1p(-trace_rng_unit(rng)) * (double)mean_ns);
 }
 
+/* Box and Muller. */
+static double
+normal(struct trace_rng *rng)
+{
+	double radius = sqrt(-2 * log1p(-trace_rng_unit(rng)));
+
+	return radius * cos(2 * G_PI * trace_rng_unit(rng));
+}
+
+static int64_t
+lognormal_ns(struct trace_rng *rng, int64_t mean_ns, double sigma)
+{
+	return (int64_t)((double)mean_ns * exp(sigma * normal(rng) - sigma * sigma / 2));
+}
+
 int64_t
 trace_rng_draw_ns(struct trace_rng *rng, const struct trace_distribution *distribution)
 {
@@ -100,6 +115,8 @@ trace_rng_draw_ns(struct trace_rng *rng, const struct trace_distribution *distri
 	case TRACE_BIMODAL:
 		return trace_rng_chance(rng, distribution->share)
 			? exponential_ns(rng, b_ns) : a_ns;
+	case TRACE_LOGNORMAL:
+		return lognormal_ns(rng, a_ns, distribution->share);
 	}
 	return 0;
 }

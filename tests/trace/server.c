@@ -11,6 +11,31 @@ sim_of(const struct call *call)
 }
 
 static void
+put(struct queue *queue, struct call *call)
+{
+	if (queue->last != NULL)
+		queue->last->queued = call;
+	else
+		queue->first = call;
+	queue->last = call;
+}
+
+/* NULL: there is none. */
+static struct call *
+take(struct queue *queue)
+{
+	struct call *call = queue->first;
+
+	if (call == NULL)
+		return NULL;
+	queue->first = call->queued;
+	if (queue->first == NULL)
+		queue->last = NULL;
+	call->queued = NULL;
+	return call;
+}
+
+static void
 start(struct call *call)
 {
 	struct sim *sim = sim_of(call);
@@ -48,33 +73,63 @@ trace_server_call(struct conn *conn, struct call *call)
 	call->served = IN_SERVER;
 	call->arrived_ns = sim->now_ns;
 	trace_call_ref(call);
-	if (server->idle_threads > 0) {
+	if (server->idle_threads > 0)
 		start(call);
-		return;
-	}
-	if (server->last != NULL)
-		server->last->queued = call;
 	else
-		server->first = call;
-	server->last = call;
+		put(&server->threads_queue, call);
+}
+
+/* The thread is free, the call is answered. */
+static void
+finish(struct call *call)
+{
+	struct server *server = call->lane->server;
+	struct call *next = take(&server->threads_queue);
+
+	call->served = ANSWERED;
+	call->served_ns = sim_of(call)->now_ns;
+	reply(call);
+	server->idle_threads++;
+	if (next != NULL)
+		start(next);
+	trace_call_unref(call);
+}
+
+static void
+use_disk(struct call *call)
+{
+	struct sim *sim = sim_of(call);
+	int64_t storage_ns = trace_rng_draw_ns(&sim->service_rng,
+		&sim->config->storage[call->procedure]);
+
+	call->lane->server->busy_disks++;
+	call->disk_wait_ns = sim->now_ns - call->disk_wanted_ns;
+	trace_events_add(sim->events, sim->now_ns + storage_ns, EVENT_STORED, call);
 }
 
 void
 trace_server_served(struct call *call)
 {
 	struct server *server = call->lane->server;
-	struct call *next = server->first;
+	const struct trace_config *config = sim_of(call)->config;
 
-	call->served = ANSWERED;
-	call->served_ns = sim_of(call)->now_ns;
-	reply(call);
-	server->idle_threads++;
-	if (next != NULL) {
-		server->first = next->queued;
-		if (server->first == NULL)
-			server->last = NULL;
-		next->queued = NULL;
-		start(next);
-	}
-	trace_call_unref(call);
+	call->disk_wanted_ns = sim_of(call)->now_ns;
+	if (config->storage[call->procedure].a_ns == 0)
+		finish(call);
+	else if (config->disks == 0 || server->busy_disks < config->disks)
+		use_disk(call);
+	else
+		put(&server->disks_queue, call);
+}
+
+void
+trace_server_stored(struct call *call)
+{
+	struct server *server = call->lane->server;
+	struct call *next = take(&server->disks_queue);
+
+	server->busy_disks--;
+	if (next != NULL)
+		use_disk(next);
+	finish(call);
 }

@@ -113,6 +113,7 @@ struct call {
 
 	int64_t made_ns, sent_ns;	/* wanted a slot, got one */
 	int64_t arrived_ns, started_ns, served_ns;
+	int64_t disk_wanted_ns, disk_wait_ns;
 
 	/* by side: in the ideal clock, as the capture shows them, and how well it does */
 	struct call_times call_ideal[TRACE_SIDES], reply_ideal[TRACE_SIDES];
@@ -226,12 +227,19 @@ struct conn {
 	struct endpoint client_end[TRACE_SIDES];	/* as each side's capture shows it */
 };
 
+/* Of calls, linked by `queued`. */
+struct queue {
+	struct call *first, *last;
+};
+
 struct server {
 	struct host host;
 	unsigned index;
 	struct endpoint end[TRACE_SIDES];
 	int64_t idle_threads;
-	struct call *first, *last;	/* queue for a thread */
+	struct queue threads_queue;
+	int64_t busy_disks;
+	struct queue disks_queue;
 };
 
 struct lane {
@@ -251,6 +259,8 @@ struct lane {
 
 struct caller {
 	struct client *client;
+	bool surges;			/* at work during surges only */
+	uint64_t next_offset;		/* of a sequential one */
 };
 
 struct client {
@@ -264,7 +274,6 @@ struct client {
 	struct line line[DIRECTIONS];
 	uint8_t *credential;		/* encoded AUTH_SYS parameters */
 	uint32_t credential_len;
-	uint64_t next_offset;
 };
 
 /* What the whole trace counted. */

@@ -28,6 +28,7 @@ enum trace_distribution_kind {
 	TRACE_UNIFORM,		/* a to b */
 	TRACE_EXPONENTIAL,	/* mean a */
 	TRACE_BIMODAL,		/* a, or with probability `share` exponential of mean b */
+	TRACE_LOGNORMAL,	/* mean a, standard deviation `share` of the logarithm */
 };
 
 struct trace_distribution {
@@ -107,6 +108,8 @@ struct trace_config {
 	int64_t nconnect;		/* connections of a client to a server */
 	int64_t slots;			/* calls in flight on a connection, at most */
 	int64_t callers;		/* per client, one call at a time each */
+	int64_t surge;			/* further callers, at work only during ... */
+	int64_t surge_every_ns, surge_ns;	/* the first surge_ns of every period */
 	double rate;			/* calls a second and client; 0: closed loop */
 	struct trace_distribution think;
 	int64_t pause_every_ns, pause_ns;	/* no call starts in the last pause_ns of every period */
@@ -117,6 +120,7 @@ struct trace_config {
 	bool vary_sizes;		/* 512 bytes to the size given, a power of two */
 	double file_sync;		/* share of WRITEs */
 	int64_t files;
+	bool sequential;		/* each caller goes on where it ended, in a file of its own */
 	double error_rate;		/* NFS3ERR_* */
 	double jukebox;			/* NFS3ERR_JUKEBOX; the call is made again after a while */
 	int64_t jukebox_delay_ns;
@@ -125,6 +129,9 @@ struct trace_config {
 	/* the server */
 	int64_t threads;
 	struct trace_distribution service[TRACE_PROCEDURES];
+	/* Then the thread waits for one of the disks, first come first served, and uses it. */
+	int64_t disks;			/* 0: one for every call */
+	struct trace_distribution storage[TRACE_PROCEDURES];
 
 	/* the network, index: direction (calls, replies) */
 	int64_t delay_ns[2];
@@ -225,8 +232,9 @@ struct trace_config {
  *                       behind snaplen; no. Header: up to the procedure number of a call,
  *                       the message type of a reply
  *   offset_ns           server's clock minus client's when the call was sent
- *   slot_wait_ns, thread_wait_ns, service_ns
- *                       before the call was sent; in the server's queue; in a thread
+ *   slot_wait_ns, thread_wait_ns, service_ns, disk_wait_ns
+ *                       before the call was sent; in the server's queue; in a thread,
+ *                       and of that the wait for a disk
  *   call_lost, reply_lost
  *                       segments with bytes of the call's or the reply's copies that the
  *                       network lost

@@ -32,7 +32,7 @@ static const char header[] =
 	"file_s_reply_first,file_s_reply_last,file_c_reply_first,file_c_reply_last,"
 	"retransmits,seen_server,seen_client,"
 	"server_call,server_reply,client_call,client_reply,"
-	"offset_ns,slot_wait_ns,thread_wait_ns,service_ns,"
+	"offset_ns,slot_wait_ns,thread_wait_ns,service_ns,disk_wait_ns,"
 	"call_lost,reply_lost,c_window_closed_ns,s_window_closed_ns,send_pause_ns,retry_of\n";
 
 static void
@@ -232,6 +232,7 @@ add_waits(GString *text, const struct call *call)
 	add_number(text, call->sent_ns - call->made_ns);
 	add_number(text, call->started_ns - call->arrived_ns);
 	add_number(text, call->served_ns - call->started_ns);
+	add_number(text, call->disk_wait_ns);
 	add_number(text, call->lost[CALLS]);
 	add_number(text, call->lost[REPLIES]);
 	add_number(text, call->window_closed_ns[REPLIES]);
