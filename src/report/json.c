@@ -565,6 +565,71 @@ breakdown(const struct report *report)
 }
 
 static json_t *
+finding_value(const struct finding_value *value)
+{
+	if (!value->known)
+		return json_null();
+	switch (value->kind) {
+	case VALUE_SHARE:
+	case VALUE_REAL:
+		return decimal(true, value->real);
+	case VALUE_WORD:
+		return text(value->word);
+	default:
+		return json_integer(value->integer);
+	}
+}
+
+static json_t *
+finding_evidence(const struct finding *finding)
+{
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < finding->values; i++)
+		put(object, finding->value[i].key, finding_value(&finding->value[i]));
+	return object;
+}
+
+static json_t *
+finding_remedies(const struct remedies *remedies)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < remedies->count; i++) {
+		const struct remedy *remedy = &remedies->remedy[i];
+		json_t *object = json_object();
+
+		put(object, "system", text(remedy->system));
+		put(object, "setting", text(remedy->setting));
+		put(object, "command", text(remedy->command));
+		put(object, "note", text(remedy->note));
+		append(array, object);
+	}
+	return array;
+}
+
+static json_t *
+findings(const struct findings *findings)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < findings_count(findings); i++) {
+		const struct finding *finding = findings_at(findings, i);
+		json_t *object = json_object();
+
+		put(object, "id", text(finding->id));
+		put(object, "component", text(component_words[finding->component]));
+		put(object, "confidence", text(confidence_words[finding->confidence]));
+		put(object, "text", text(finding->text));
+		put(object, "doubt", text(finding->doubt));
+		put(object, "evidence", finding_evidence(finding));
+		put(object, "remedies", finding_remedies(&finding->remedies));
+		append(array, object);
+	}
+	return array;
+}
+
+static json_t *
 concurrency(void)
 {
 	return json_pack("{s:{s:n,s:n},s:[]}", "server", "max", "mean", "connections");
@@ -587,7 +652,7 @@ report_json(const struct report *report, FILE *out)
 	put(root, "matched", matched(report));
 	put(root, "attribution", attribution(aggregate_totals(report->aggregate)));
 	put(root, "verdict", verdict(report->verdict));
-	put(root, "findings", json_array());
+	put(root, "findings", findings(report->findings));
 	put(root, "slowest", slowest(report));
 	put(root, "breakdown", breakdown(report));
 	put(root, "window_ns", json_integer(aggregate_window_ns(report->aggregate)));

@@ -8,6 +8,7 @@
 
 #include "stats/aggregate.h"
 #include "stats/capture_facts.h"
+#include "stats/findings.h"
 #include "stats/quality.h"
 
 struct report {
@@ -19,6 +20,7 @@ struct report {
 	struct aggregate *aggregate;		/* read only */
 	const struct quality *quality;
 	const struct verdict *verdict;
+	const struct findings *findings;
 	const struct ids *ids;
 	bool two_sided;
 	const char *why_nothing;	/* exit status 3: what was found and why nothing could be correlated; else NULL */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/format.h"
 #include "correlate/ids.h"
-#include "report/format.h"
 #include "report/words.h"
 
 void
@@ -144,6 +144,7 @@ report_text(const struct report *report, const struct text_style *style, FILE *o
 	text_verdict(&page);
 	text_one_sided(&page);
 	text_quality(&page);
+	text_findings(&page);
 	text_captures(&page);
 	text_raw(&page);
 	text_matched(&page);

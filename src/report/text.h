@@ -25,6 +25,7 @@ unsigned page_rows(const struct page *page, unsigned rows, unsigned limit);
 /* "... and 3 more" when only shown of all rows were printed. */
 void page_left_out(const struct page *page, unsigned shown, unsigned all);
 
+void text_findings(const struct page *page);
 void text_captures(const struct page *page);	/* what was read and how good it is */
 void text_raw(const struct page *page);		/* RAW DATA */
 void text_matched(const struct page *page);	/* MATCHED DATA and where the time goes */

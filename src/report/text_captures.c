@@ -6,7 +6,7 @@
 #include <pcap/pcap.h>
 
 #include "base/arith.h"
-#include "report/format.h"
+#include "base/format.h"
 #include "report/text.h"
 #include "report/words.h"
 #include "stats/rows.h"

@@ -3,7 +3,7 @@
  */
 #include <glib.h>
 
-#include "report/format.h"
+#include "base/format.h"
 #include "report/text.h"
 #include "report/words.h"
 

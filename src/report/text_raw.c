@@ -5,7 +5,7 @@
 #include <glib.h>
 
 #include "base/arith.h"
-#include "report/format.h"
+#include "base/format.h"
 #include "report/sides.h"
 #include "report/text.h"
 #include "report/words.h"

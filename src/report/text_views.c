@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "report/format.h"
+#include "base/format.h"
 #include "report/text.h"
 #include "report/words.h"
 #include "stats/rows.h"

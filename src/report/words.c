@@ -17,6 +17,7 @@ const char *const component_words[] = {
 	[COMPONENT_NETWORK] = "network",
 	[COMPONENT_CLIENT] = "client",
 	[COMPONENT_NONE] = "none",
+	[COMPONENT_CAPTURE] = "capture",
 };
 
 const char *const confidence_words[] = {

@@ -265,6 +265,7 @@ struct conclusion {
 	struct report report;
 	struct quality *quality;
 	struct verdict *verdict;
+	struct findings *findings;
 	char *why_nothing;
 };
 
@@ -348,6 +349,21 @@ gather_facts(struct engine *engine, struct conclusion *conclusion)
 		conclusion->facts[0].side = engine->side == SIDE_CLIENT ? PAIR_CLIENT : PAIR_SERVER;
 }
 
+static struct findings *
+judge_findings(const struct report *report, const struct quality *quality)
+{
+	struct facts facts = {
+		.captures = report->captures,
+		.capture_count = report->capture_count,
+		.correlated = report->correlated,
+		.clocks = report->correlated != NULL ? report->clocks : NULL,
+		.aggregate = report->aggregate,
+		.quality = quality,
+	};
+
+	return findings_judge(&facts);
+}
+
 static void
 conclude(struct engine *engine, struct conclusion *conclusion)
 {
@@ -372,9 +388,11 @@ conclude(struct engine *engine, struct conclusion *conclusion)
 	conclusion->quality = quality_judge(report->captures, report->capture_count, report->correlated,
 	    report->clocks, totals);
 	conclusion->verdict = verdict_judge(conclusion->quality, totals);
+	conclusion->findings = judge_findings(report, conclusion->quality);
 	conclusion->why_nothing = explain_nothing(engine, report);
 	report->quality = conclusion->quality;
 	report->verdict = conclusion->verdict;
+	report->findings = conclusion->findings;
 	report->why_nothing = conclusion->why_nothing;
 }
 
@@ -383,6 +401,7 @@ conclusion_clear(struct conclusion *conclusion)
 {
 	quality_free(conclusion->quality);
 	verdict_free(conclusion->verdict);
+	findings_free(conclusion->findings);
 	g_free(conclusion->facts);
 	g_free(conclusion->clocks);
 	g_free(conclusion->why_nothing);

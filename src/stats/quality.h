@@ -81,7 +81,8 @@ struct quality *quality_judge(const struct capture_facts *facts, unsigned count,
     const struct correlate_facts *correlated, const struct clock_facts *clocks, const struct aggregate_totals *totals);
 void quality_free(struct quality *quality);
 
-enum component { COMPONENT_SERVER, COMPONENT_NETWORK, COMPONENT_CLIENT, COMPONENT_NONE };
+/* A verdict is never COMPONENT_CAPTURE, a finding never COMPONENT_NONE. */
+enum component { COMPONENT_SERVER, COMPONENT_NETWORK, COMPONENT_CLIENT, COMPONENT_NONE, COMPONENT_CAPTURE };
 enum confidence { CONFIDENCE_HIGH, CONFIDENCE_MEDIUM, CONFIDENCE_LOW };
 
 enum verdict_threshold {

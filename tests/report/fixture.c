@@ -105,6 +105,12 @@ fixture_finish(struct fixture *fixture)
 	fixture->quality = quality_judge(report->captures, report->capture_count, report->correlated,
 	    report->clocks, totals);
 	fixture->verdict = verdict_judge(fixture->quality, totals);
+	fixture->findings = findings_judge(&(struct facts){
+		.captures = report->captures, .capture_count = report->capture_count,
+		.correlated = report->correlated, .clocks = report->clocks,
+		.aggregate = fixture->aggregate, .quality = fixture->quality,
+	});
+	report->findings = fixture->findings;
 	report->quality = fixture->quality;
 	report->verdict = fixture->verdict;
 }
@@ -120,6 +126,7 @@ fixture_clear(struct fixture *fixture)
 	ids_free(fixture->ids);
 	quality_free(fixture->quality);
 	verdict_free(fixture->verdict);
+	findings_free(fixture->findings);
 }
 
 static struct op_pair

@@ -18,6 +18,7 @@ struct fixture {
 	struct ids *ids;
 	struct quality *quality;
 	struct verdict *verdict;
+	struct findings *findings;
 	struct report report;
 };
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/format.h"
+#include "base/format.h"
 #include "report/report.h"
 
 static char *

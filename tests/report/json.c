@@ -192,6 +192,23 @@ assert_slowest(const json_t *slowest)
 }
 
 static void
+assert_findings(const json_t *findings)
+{
+	static const char *const keys[] = { "id", "component", "confidence", "text", "evidence", "remedies", NULL };
+	static const char *const remedy_keys[] = { "system", "setting", "command", "note", NULL };
+	json_t *finding, *remedy;
+	size_t at, i;
+
+	cr_assert(json_is_array(findings));
+	json_array_foreach(findings, at, finding) {
+		assert_keys(finding, keys);
+		cr_assert(json_is_object(json_object_get(finding, "evidence")));
+		json_array_foreach(json_object_get(finding, "remedies"), i, remedy)
+			assert_keys(remedy, remedy_keys);
+	}
+}
+
+static void
 assert_report(const json_t *root)
 {
 	static const char *const keys[] = { "schema", "tool", "generated_ns", "captures", "quality", "clock", "sides",
@@ -215,7 +232,7 @@ assert_report(const json_t *root)
 	assert_matched(json_object_get(root, "matched"));
 	assert_breakdown(json_object_get(root, "breakdown"));
 	assert_slowest(json_object_get(root, "slowest"));
-	cr_assert_eq(json_array_size(json_object_get(root, "findings")), 0);
+	assert_findings(json_object_get(root, "findings"));
 	cr_assert_eq(json_array_size(json_object_get(root, "layers")), 0);
 	cr_assert(is_null(json_object_get(json_object_get(root, "concurrency"), "server"), "max"));
 	cr_assert(json_is_array(json_object_get(json_object_get(root, "concurrency"), "connections")));
@@ -513,4 +530,29 @@ Test(json, the_same_input_gives_the_same_bytes)
 	free(y);
 	fixture_clear(&a);
 	fixture_clear(&b);
+}
+
+Test(json, findings)
+{
+	struct fixture fixture;
+	json_t *root, *finding, *remedies;
+
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	fixture_fill(&fixture);
+	fixture.captures[0].tcp.lost_segments = 7;
+	fixture.captures[0].tcp.lost_bytes = 10000;
+	fixture_finish(&fixture);
+	root = parse(&fixture);
+	assert_report(root);
+	cr_assert_eq(json_array_size(json_object_get(root, "findings")), 1);
+	finding = json_array_get(json_object_get(root, "findings"), 0);
+	cr_assert_str_eq(string(finding, "id"), "capture-drops");
+	cr_assert_str_eq(string(finding, "component"), "capture");
+	cr_assert_str_eq(string(finding, "confidence"), "high");
+	cr_assert_eq(number(json_object_get(finding, "evidence"), "segments"), 7);
+	cr_assert(is_null(json_object_get(finding, "evidence"), "dropped_by_kernel"), "not known is not 0");
+	remedies = json_object_get(finding, "remedies");
+	cr_assert_str_eq(string(json_array_get(remedies, 1), "system"), "Solaris, illumos");
+	json_decref(root);
+	fixture_clear(&fixture);
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "report/fixture.h"
-#include "report/format.h"
 #include "stats/build.h"
 
 /* Lines of at most 80 printable ASCII characters. */

@@ -1,8 +1,8 @@
 /*
  * Numbers and paragraphs for a page of 80 columns of ASCII.
  */
-#ifndef REPORT_FORMAT_H
-#define REPORT_FORMAT_H
+#ifndef BASE_FORMAT_H
+#define BASE_FORMAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/format.h"
+#include "base/format.h"
 
 Test(format, durations)
 {

@@ -1,0 +1,146 @@
+#include "stats/findings.h"
+
+#include "stats/remedies.h"
+#include "stats/rules.h"
+
+struct findings {
+	GArray *found;		/* struct finding */
+};
+
+/*
+ * Server, network, client, capture; a rule that asks whether another one holds
+ * stands below it.
+ */
+static const struct rule {
+	const char *id;
+	enum component component;
+	finding_rule_fn *judge;
+	const struct remedies *remedies;
+} rules[] = {
+	{ "address-translation", COMPONENT_CAPTURE, rule_address_translation, NULL },
+	{ "capture-drops", COMPONENT_CAPTURE, rule_capture_drops, &remedies_capture },
+	{ "capture-truncated", COMPONENT_CAPTURE, rule_capture_truncated, &remedies_capture },
+	{ "capture-overlap", COMPONENT_CAPTURE, rule_capture_overlap, &remedies_capture },
+	{ "capture-swapped", COMPONENT_CAPTURE, rule_capture_swapped, &remedies_order },
+	{ "capture-duplicates", COMPONENT_CAPTURE, rule_capture_duplicates, &remedies_capture },
+	{ "clock-step", COMPONENT_CAPTURE, rule_clock_step, &remedies_clock },
+};
+
+static void
+finding_clear(void *data)
+{
+	struct finding *finding = data;
+
+	g_free(finding->text);
+	g_free(finding->doubt);
+}
+
+struct findings *
+findings_judge(const struct facts *facts)
+{
+	struct findings *findings = g_new(struct findings, 1);
+
+	findings->found = g_array_new(FALSE, FALSE, sizeof(struct finding));
+	g_array_set_clear_func(findings->found, finding_clear);
+	for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
+		struct finding finding = { .id = rules[i].id, .component = rules[i].component };
+
+		if (rules[i].remedies != NULL)
+			finding.remedies = *rules[i].remedies;
+		if (rules[i].judge(facts, findings, &finding))
+			g_array_append_val(findings->found, finding);
+		else
+			finding_clear(&finding);
+	}
+	return findings;
+}
+
+void
+findings_free(struct findings *findings)
+{
+	if (findings == NULL)
+		return;
+	g_array_unref(findings->found);
+	g_free(findings);
+}
+
+unsigned
+findings_count(const struct findings *findings)
+{
+	return findings == NULL ? 0 : findings->found->len;
+}
+
+const struct finding *
+findings_at(const struct findings *findings, unsigned number)
+{
+	return &g_array_index(findings->found, struct finding, number);
+}
+
+const struct finding *
+findings_of(const struct findings *findings, const char *id)
+{
+	for (unsigned i = 0; i < findings_count(findings); i++)
+		if (g_str_equal(findings_at(findings, i)->id, id))
+			return findings_at(findings, i);
+	return NULL;
+}
+
+/* What is beyond the limit is left out rather than written elsewhere; tests/stats/findings.c looks. */
+static struct finding_value *
+add_value(struct finding *finding, const char *key, enum value_kind kind)
+{
+	struct finding_value *value = &finding->value[MIN(finding->values, FINDING_VALUES - 1)];
+
+	if (finding->values < FINDING_VALUES)
+		finding->values++;
+	*value = (struct finding_value){ .key = key, .kind = kind, .known = true };
+	return value;
+}
+
+void
+finding_count(struct finding *finding, const char *key, uint64_t count)
+{
+	add_value(finding, key, VALUE_COUNT)->integer = (int64_t)MIN(count, INT64_MAX);
+}
+
+void
+finding_ns(struct finding *finding, const char *key, int64_t ns)
+{
+	add_value(finding, key, VALUE_NS)->integer = ns;
+}
+
+void
+finding_stamp(struct finding *finding, const char *key, int64_t ns)
+{
+	add_value(finding, key, VALUE_STAMP)->integer = ns;
+}
+
+void
+finding_share(struct finding *finding, const char *key, double share)
+{
+	add_value(finding, key, VALUE_SHARE)->real = share;
+}
+
+void
+finding_real(struct finding *finding, const char *key, double real)
+{
+	add_value(finding, key, VALUE_REAL)->real = real;
+}
+
+void
+finding_bps(struct finding *finding, const char *key, int64_t bps)
+{
+	add_value(finding, key, VALUE_BPS)->integer = bps;
+}
+
+void
+finding_word(struct finding *finding, const char *key, const char *word)
+{
+	add_value(finding, key, VALUE_WORD)->word = word;
+}
+
+void
+finding_unknown(struct finding *finding, const char *key)
+{
+	add_value(finding, key, VALUE_COUNT)->known = false;
+}
