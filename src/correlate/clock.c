@@ -39,8 +39,9 @@ static const struct polygon_band no_band = { 0 };
 struct moment {
 	uint64_t frame[2];
 	int64_t stamp_ns[2];
+	int64_t server_ns;	/* not behind it, server clock */
 };
-static const struct moment nowhere = { .stamp_ns = { INT64_MIN, INT64_MIN } };
+static const struct moment nowhere = { .stamp_ns = { INT64_MIN, INT64_MIN }, .server_ns = INT64_MIN };
 
 /* A change of the line; whether it is a jump shows the better, the more pairs come behind it. */
 struct pending_step {
@@ -66,7 +67,6 @@ struct clock_stage {
 	size_t suspect;			/* place in the queue of the first pair that contradicts */
 	struct suspicion suspicion;
 	struct pending_step pending;	/* at the begin of now */
-	struct moment proven;		/* the last call that fits the line */
 	struct polygon settled_recent, settled_whole;	/* now's lines without what the pairs that wait say */
 
 	bool window_begun;
@@ -114,21 +114,41 @@ raise_frames(uint64_t frame[2], const struct op_pair *pair)
 	}
 }
 
-/* Moves the moment on to the stamps that a bound is made of. */
+/* Moves the moment on to the stamps that a bound is made of; line: of the offset there. */
 static void
-raise_moment(struct moment *moment, const struct op_pair *pair, const struct bound *bound)
+raise_moment(struct moment *moment, const struct op_pair *pair, const struct bound *bound, const struct polygon *line)
 {
 	const int64_t stamp_ns[2] = {
 		[PAIR_SERVER] = bound->at_ns,
 		[PAIR_CLIENT] = wrapping_minus(bound->at_ns, bound->offset_ns),
 	};
+	int64_t low, high, sent_ns = bound->at_ns;
 
+	/* A request was sent before that, and a clock may have been set while it was under way. */
+	if (bound->upper && polygon_offset(line, bound->at_ns, bound->at_ns, &low, &high))
+		sent_ns = wrapping_minus(bound->at_ns, max_ns(wrapping_minus(bound->offset_ns, low), 0));
+	moment->server_ns = max_ns(moment->server_ns, sent_ns);
 	for (unsigned side = 0; side < 2; side++) {
 		uint64_t frame = bound->upper ? pair->op[side].call_order : pair->op[side].reply_order;
 
 		moment->frame[side] = MAX(moment->frame[side], frame);
 		moment->stamp_ns[side] = MAX(moment->stamp_ns[side], stamp_ns[side]);
 	}
+}
+
+/* Of several moments the last and the one before it. */
+static void
+order_moments(struct moment *last, struct moment *second, const struct moment *moment)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		second->frame[side] = MAX(second->frame[side], MIN(last->frame[side], moment->frame[side]));
+		last->frame[side] = MAX(last->frame[side], moment->frame[side]);
+		second->stamp_ns[side] = max_ns(second->stamp_ns[side],
+		    min_ns(last->stamp_ns[side], moment->stamp_ns[side]));
+		last->stamp_ns[side] = max_ns(last->stamp_ns[side], moment->stamp_ns[side]);
+	}
+	second->server_ns = max_ns(second->server_ns, min_ns(last->server_ns, moment->server_ns));
+	last->server_ns = max_ns(last->server_ns, moment->server_ns);
 }
 
 /* The durations, which need no common clock. */
@@ -144,6 +164,23 @@ measure(struct op_pair *pair)
 }
 
 /*
+ * True when no offset within the range lets both hosts see the call, and the
+ * reply, in their order: a clock was set, or a stamp is wrong. coarse_ns: of stamps.
+ */
+static bool
+goes_back(const struct op_pair *pair, int64_t low_ns, int64_t high_ns, int64_t coarse_ns)
+{
+	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
+	/* The range is that of the time from call to reply: 1/512 is beyond what the offset changes around it. */
+	int64_t slack_ns = coarse_ns + (distance_ns(server->call_first_ns, server->call_last_ns) +
+	    distance_ns(server->reply_first_ns, server->reply_last_ns)) / 512;
+	int64_t request_ns = wrapping_minus(wrapping_minus(server->call_first_ns, client->call_first_ns), low_ns);
+	int64_t reply_ns = wrapping_minus(high_ns, wrapping_minus(server->reply_first_ns, client->reply_first_ns));
+
+	return request_ns < -slack_ns || reply_ns < -slack_ns;
+}
+
+/*
  * The split of the network time, from what one or two lines say of the offset
  * at both times at which the server stamped it: request and reply use one
  * offset, so that they sum up, and what it drifts in between is in the error.
@@ -154,7 +191,8 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
 	struct attribution *parts = &pair->parts;
-	int64_t low, high, other_low, other_high, offset, coarse_ns;
+	int64_t coarse_ns = max_ns(stage->resolution[PAIR_SERVER].unit_ns, stage->resolution[PAIR_CLIENT].unit_ns) - 1;
+	int64_t low, high, other_low, other_high, offset;
 
 	if (!polygon_offset_near(&stretch->recent, band, server->call_last_ns, server->reply_first_ns, &low, &high))
 		return;
@@ -165,11 +203,12 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 		low = min_ns(low, other_low);
 		high = max_ns(high, other_high);
 	}
+	if (stage->mode == CLOCK_AUTO && goes_back(pair, low, high, coarse_ns))
+		return;
 	offset = stage->mode == CLOCK_GIVEN ? stage->given_ns : middle_ns(low, high);
 	parts->request_ns = wrapping_minus(wrapping_minus(server->call_last_ns, client->call_first_ns), offset);
 	parts->reply_ns = wrapping_minus(parts->network_ns, parts->request_ns);
 	parts->clock_error_ns = max_ns(distance_ns(offset, low), distance_ns(offset, high));
-	coarse_ns = max_ns(stage->resolution[PAIR_SERVER].unit_ns, stage->resolution[PAIR_CLIENT].unit_ns) - 1;
 	if (__builtin_add_overflow(parts->clock_error_ns, coarse_ns, &parts->clock_error_ns))
 		parts->clock_error_ns = INT64_MAX;
 	parts->aligned = true;
@@ -343,7 +382,6 @@ begin_stretch(struct clock_stage *stage, const struct stretch *next)
 	stage->before = stage->now;
 	stage->now = *next;
 	stage->suspicious = false;
-	stage->proven = nowhere;
 	polygon_init(&stage->settled_recent);
 	polygon_init(&stage->settled_whole);
 	window_restart(stage);
@@ -360,12 +398,29 @@ drop_suspicion(struct clock_stage *stage)
 }
 
 /*
+ * What the suspect says of the offset behind the change by itself: the bounds
+ * that contradict, as the later of their stamps is behind it.
+ */
+static void
+learn_suspect(const struct clock_stage *stage, struct polygon *line)
+{
+	struct bound bound[PAIR_BOUNDS];
+	unsigned bounds = pair_bounds(queue_at(stage, stage->suspect), stage->resolution, bound);
+
+	polygon_init(line);
+	for (unsigned i = 0; i < bounds; i++)
+		if (stretch_excludes(&stage->now, &bound[i], 1))
+			polygon_cut(line, &bound[i], 1);
+}
+
+/*
  * The last moment that is surely before the change: of stamps that the new
- * line rules out, of pairs that the old line allows. It takes two pairs to say
- * so, since one outlier may by chance be where the old line is.
+ * lines rule out, of pairs that the old line allows. It takes two pairs to say
+ * so, since one outlier may by chance be where the old line is. suspected: NULL,
+ * or what the suspect says.
  */
 static struct moment
-last_before(const struct clock_stage *stage)
+last_before(const struct clock_stage *stage, const struct polygon *suspected)
 {
 	const struct suspicion *suspicion = &stage->suspicion;
 	struct moment last = nowhere, second = nowhere;
@@ -383,19 +438,18 @@ last_before(const struct clock_stage *stage)
 		if (stretch_excludes(&stage->now, bound, bounds))
 			continue;
 		for (unsigned j = 0; j < bounds; j++)
-			if (stretch_excludes(&suspicion->next, &bound[j], 1))
-				raise_moment(&moment, pair, &bound[j]);
-		for (unsigned side = 0; side < 2; side++) {
-			second.frame[side] = MAX(second.frame[side], MIN(last.frame[side], moment.frame[side]));
-			last.frame[side] = MAX(last.frame[side], moment.frame[side]);
-			second.stamp_ns[side] = MAX(second.stamp_ns[side], MIN(last.stamp_ns[side], moment.stamp_ns[side]));
-			last.stamp_ns[side] = MAX(last.stamp_ns[side], moment.stamp_ns[side]);
-		}
+			if (stretch_excludes(&suspicion->next, &bound[j], 1) ||
+			    (suspected != NULL && polygon_effect(suspected, &bound[j]) == BOUND_CONTRADICTS))
+				raise_moment(&moment, pair, &bound[j], &stage->now.recent);
+		order_moments(&last, &second, &moment);
 	}
 	return second;
 }
 
-/* The old lines once more, without pairs that may have been behind the jump and were not noticed. */
+/*
+ * The old lines once more, without pairs that may have been behind the jump and
+ * were not noticed; how long they hold goes by that, too.
+ */
 static void
 rebuild(struct clock_stage *stage, const struct moment *last)
 {
@@ -413,6 +467,7 @@ rebuild(struct clock_stage *stage, const struct moment *last)
 		polygon_cut(&stage->now.recent, bound, bounds);
 		polygon_cut(&stage->now.whole, bound, bounds);
 	}
+	stretch_end_at(&stage->now, max_ns(last->server_ns, stage->now.first_ns));
 }
 
 /* Emits up to the last pair that is not surely behind the change. */
@@ -455,7 +510,7 @@ change(struct clock_stage *stage)
 	polygon_copy(&pending.line, &stage->now.recent);
 	stage->outliers += suspicion->for_now + (supported ? 0 : stage->now.pairs);
 	if (jumps && supported) {
-		last = last_before(stage);
+		last = last_before(stage, NULL);
 		rebuild(stage, &last);
 	}
 	emit_change(stage, jumps, &last);
@@ -473,14 +528,19 @@ give_up(struct clock_stage *stage)
 	struct suspicion *suspicion = &stage->suspicion;
 	uint64_t last_frame[2] = { stage->last_frame[0], stage->last_frame[1] };
 	bool jumps = stretch_jumps(&stage->now.end, &suspicion->next.start);
+	struct polygon suspected;
+	struct moment last;
 
+	learn_suspect(stage, &suspected);
+	last = last_before(stage, &suspected);
+	rebuild(stage, &last);
 	stage->outliers += 1 + suspicion->for_next;
 	for (size_t i = 0; stage->waiting > 0; i++) {
 		struct op_pair *pair = queue_at(stage, 0);
 
 		if (!is_matched(pair) || !stretch_holds(&stage->now, pair))
 			;
-		else if (i < stage->suspect && is_before(pair, &stage->proven))
+		else if (i < stage->suspect && is_before(pair, &last))
 			split(stage, pair, &stage->now, &no_band, NULL);
 		else if (!jumps && suspicion_is_behind(suspicion, pair))
 			split(stage, pair, &stage->now, &no_band, &suspicion->next);
@@ -523,8 +583,6 @@ learn(struct clock_stage *stage, const struct op_pair *pair)
 	if (bounds == 0)
 		return false;
 	if (stretch_learn(&stage->now, pair, bound, bounds)) {
-		if (bound[0].upper)
-			raise_moment(&stage->proven, pair, &bound[0]);
 		if (stage->now.is_bent) {
 			end_line(stage);
 			stretch_straighten(&stage->now);
@@ -563,7 +621,6 @@ clock_stage_new(enum clock_mode mode, int64_t given_ns, pair_sink_fn *sink, void
 	resolution_init(&stage->resolution[PAIR_CLIENT]);
 	records_init(&stage->records);
 	stretch_init(&stage->now, NULL);
-	stage->proven = nowhere;
 	polygon_init(&stage->settled_recent);
 	polygon_init(&stage->settled_whole);
 	return stage;

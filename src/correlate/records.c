@@ -23,12 +23,9 @@ records_clear(struct records *records)
 static struct record
 whole_of(const struct stretch *stretch)
 {
-	struct record record = {
-		.first_ns = stretch->whole_first_ns,
-		.last_ns = stretch->whole_last_ns,
-		.pairs = stretch->whole_pairs,
-	};
+	struct record record = { .pairs = stretch->whole_pairs };
 
+	stretch_span(stretch, &record.first_ns, &record.last_ns);
 	polygon_copy(&record.line, &stretch->whole);
 	return record;
 }
@@ -36,12 +33,10 @@ whole_of(const struct stretch *stretch)
 static struct record
 sample_of(const struct stretch *stretch)
 {
-	struct record record = {
-		.first_ns = stretch->recent_first_ns,
-		.last_ns = stretch->whole_last_ns,
-		.pairs = stretch->pairs,
-	};
+	struct record record = { .pairs = stretch->pairs };
 
+	stretch_span(stretch, &record.first_ns, &record.last_ns);
+	record.first_ns = min_ns(max_ns(record.first_ns, stretch->recent_first_ns), record.last_ns);
 	polygon_copy(&record.line, &stretch->recent);
 	return record;
 }

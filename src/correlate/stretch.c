@@ -26,6 +26,10 @@ stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 	stretch->least_gain_ns = 0;
 	stretch->recent_first_ns = stretch->young_ns = stretch->first_ns = 0;
 	stretch->whole_first_ns = stretch->whole_last_ns = 0;
+	for (unsigned upper = 0; upper < 2; upper++) {
+		stretch->bounds_first_ns[upper] = INT64_MAX;
+		stretch->bounds_last_ns[upper] = INT64_MIN;
+	}
 	stretch->is_bent = stretch->bends = false;
 	stretch->follows = change_frame != NULL;
 	for (unsigned side = 0; side < 2; side++)
@@ -72,7 +76,10 @@ static void
 reach_out(struct stretch *stretch, const struct bound *bound)
 {
 	struct bound *first = &stretch->start.best[bound->upper], *last = &stretch->end.best[bound->upper];
+	int64_t *first_ns = &stretch->bounds_first_ns[bound->upper], *last_ns = &stretch->bounds_last_ns[bound->upper];
 
+	*first_ns = min_ns(*first_ns, bound->at_ns);
+	*last_ns = max_ns(*last_ns, bound->at_ns);
 	if (!stretch->end.has[bound->upper]) {
 		stretch->start.has[bound->upper] = stretch->end.has[bound->upper] = true;
 		*first = *last = *bound;
@@ -141,10 +148,30 @@ stretch_learn(struct stretch *stretch, const struct op_pair *pair, const struct 
 }
 
 void
+stretch_span(const struct stretch *stretch, int64_t *first_ns, int64_t *last_ns)
+{
+	*first_ns = max_ns(stretch->bounds_first_ns[0], stretch->bounds_first_ns[1]);
+	*last_ns = min_ns(stretch->bounds_last_ns[0], stretch->bounds_last_ns[1]);
+	/* Those of one direction ended before those of the other began: that there was no step is taken on trust. */
+	*last_ns = max_ns(*last_ns, *first_ns);
+}
+
+void
+stretch_end_at(struct stretch *stretch, int64_t last_ns)
+{
+	for (unsigned upper = 0; upper < 2; upper++) {
+		stretch->bounds_first_ns[upper] = min_ns(stretch->bounds_first_ns[upper], last_ns);
+		stretch->bounds_last_ns[upper] = min_ns(stretch->bounds_last_ns[upper], last_ns);
+	}
+}
+
+void
 stretch_straighten(struct stretch *stretch)
 {
 	polygon_copy(&stretch->whole, &stretch->recent);
 	stretch->whole_first_ns = stretch->recent_first_ns;
+	for (unsigned upper = 0; upper < 2; upper++)
+		stretch->bounds_first_ns[upper] = max_ns(stretch->bounds_first_ns[upper], stretch->recent_first_ns);
 	stretch->whole_pairs = stretch->young_pairs;
 	stretch->is_bent = false;
 }

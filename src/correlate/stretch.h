@@ -34,7 +34,9 @@ struct stretch {
 	int64_t young_ns;		/* server clock, its begin */
 
 	struct polygon whole;		/* all bounds since whole_first_ns */
-	int64_t whole_first_ns, whole_last_ns;	/* server clock */
+	int64_t whole_first_ns, whole_last_ns;	/* server clock, of the pairs */
+	/* When bounds of each direction, lower and upper, began and ended: only where both came would a step have shown. */
+	int64_t bounds_first_ns[2], bounds_last_ns[2];	/* server clock */
 	uint64_t whole_pairs;
 	bool is_bent;			/* recent pairs exclude the line through all */
 
@@ -60,6 +62,13 @@ bool stretch_learn(struct stretch *stretch, const struct op_pair *pair, const st
  * other: no drift takes it there, be it that of a clock that is being slewed.
  */
 bool stretch_jumps(const struct reach *end, const struct reach *start);
+/*
+ * From when to when the line through all is surely that of its time, server
+ * clock: bounds of one direction alone fit the line behind a step as well.
+ */
+void stretch_span(const struct stretch *stretch, int64_t *first_ns, int64_t *last_ns);
+/* What came behind that time may be behind a step. */
+void stretch_end_at(struct stretch *stretch, int64_t last_ns);
 /* When it is bent: the line through all begins anew with the recent pairs. */
 void stretch_straighten(struct stretch *stretch);
 

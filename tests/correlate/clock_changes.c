@@ -98,6 +98,106 @@ Test(clock, small_steps_are_found_or_harmless)
 	}
 }
 
+/* One step of the client's clock, so that the server's shows every time once. */
+static void
+set_step(struct traffic_config *config, double at, int64_t by_ns)
+{
+	struct traffic *traffic = traffic_new(config);
+	int64_t length_ns = traffic->truth[traffic->pairs - 1].real_ns;
+
+	config->clock[PAIR_CLIENT].changes = 1;
+	config->clock[PAIR_CLIENT].change[0] = (struct clock_change){
+		.at_ns = (int64_t)((double)length_ns * at), .by_ns = by_ns
+	};
+	traffic_free(traffic);
+}
+
+static void
+expect_offset_holds(const struct traffic_config *config, const struct clock_facts *facts, uint32_t seed)
+{
+	if (facts->aligned)
+		cr_assert_leq(ABS(facts->offset_ns - clock_run_true_offset(config, facts->reference_ns)),
+		    facts->error_ns, "seed %u: %" PRId64 " +- %" PRId64, seed, facts->offset_ns, facts->error_ns);
+}
+
+/* Between the last pair before a step and the first one behind it nothing is known. */
+Test(clock, the_offset_holds_at_its_reference_next_to_a_step)
+{
+	for (uint32_t seed = 1; seed <= 1000; seed++) {
+		struct traffic_config config;
+		struct clock_facts facts;
+
+		traffic_config_init(&config, seed);
+		config.calls = 60 + seed % 200;
+		config.gap_ns = INT64_C(1) << (16 + seed % 8);
+		set_step(&config, 0.4 + 0.2 * (seed % 97) / 97, seed % 2 == 0 ? 30000000 : -30000000);
+		struct traffic *traffic = traffic_new(&config);
+		struct clock_run *run = clock_run(traffic, CLOCK_AUTO, 0, &facts);
+		struct clock_tally tally = clock_run_check(traffic, run, seed);
+
+		clock_run_expect_bounds(&tally, seed);
+		cr_assert(facts.aligned, "seed %u", seed);
+		expect_offset_holds(&config, &facts, seed);
+		clock_run_free(run);
+		traffic_free(traffic);
+	}
+}
+
+/*
+ * A capture that begins in the middle of a connection: its first replies may be
+ * retransmissions, so only requests bound the offset, and those before a fall
+ * of it fit the line behind.
+ */
+Test(clock, a_step_among_bounds_of_one_direction_splits_nothing_wrongly)
+{
+	for (uint32_t seed = 1; seed <= 500; seed++) {
+		struct traffic_config config;
+		struct clock_facts facts;
+		bool calls = seed % 4 < 2;
+
+		traffic_config_init(&config, seed);
+		config.calls = 200;
+		config.gap_ns = INT64_C(1) << (16 + seed % 8);
+		set_step(&config, 0.3 + 0.3 * (seed % 97) / 97, seed % 2 == 0 ? 30000000 : -30000000);
+		struct traffic *traffic = traffic_new(&config);
+
+		for (unsigned i = 0; i < 140; i++)
+			traffic->pair[i].op[calls ? PAIR_CLIENT : PAIR_SERVER].flags |=
+			    calls ? OP_CALL_TIME_STALE : OP_REPLY_TIME_STALE;
+		struct clock_run *run = clock_run(traffic, CLOCK_AUTO, 0, &facts);
+		struct clock_tally tally = clock_run_check(traffic, run, seed);
+
+		clock_run_expect_bounds(&tally, seed);
+		cr_assert_geq(tally.aligned, 30, "seed %u: %u", seed, tally.aligned);
+		expect_offset_holds(&config, &facts, seed);
+		clock_run_free(run);
+		traffic_free(traffic);
+	}
+}
+
+/* Too late to be told from an outlier, and not the less true. */
+Test(clock, a_step_among_the_last_pairs_splits_nothing_wrongly)
+{
+	for (uint32_t seed = 1; seed <= 1000; seed++) {
+		struct traffic_config config;
+		struct clock_facts facts;
+
+		traffic_config_init(&config, seed);
+		config.calls = 100;
+		config.gap_ns = INT64_C(1) << (16 + seed % 8);
+		set_step(&config, 0.9 + 0.1 * (seed % 97) / 97, seed % 2 == 0 ? 30000000 : -30000000);
+		struct traffic *traffic = traffic_new(&config);
+		struct clock_run *run = clock_run(traffic, CLOCK_AUTO, 0, &facts);
+		struct clock_tally tally = clock_run_check(traffic, run, seed);
+
+		clock_run_expect_bounds(&tally, seed);
+		cr_assert_geq(tally.aligned, 60, "seed %u: %u", seed, tally.aligned);
+		expect_offset_holds(&config, &facts, seed);
+		clock_run_free(run);
+		traffic_free(traffic);
+	}
+}
+
 /* The clocks' rates wander, as all do: some ppm, many times in a long capture. */
 Test(clock, bounds_hold_while_the_drift_wanders)
 {
