@@ -17,6 +17,7 @@
 enum {
 	WINDOW_NS = 10 * NS_PER_MS,
 	NAMELESS_NS = 100 * NS_PER_US,	/* of packets without an identification: a host can send the same bytes again */
+	DATAGRAM_HASHED = 64,	/* bytes of a datagram's payload: XID, procedure, the beginning of the arguments */
 	RING = 512,		/* packets; a power of two */
 	HEADS = 4096,		/* a power of two; so many that most lead nowhere, which the processor foresees */
 };
@@ -69,18 +70,13 @@ packet_hash(uint64_t seed, const struct segment *segment)
 	    XXH3_64bits_withSeed(segment->header + BEHIND_CHECKSUM, segment->header_len - BEHIND_CHECKSUM, seed);
 }
 
-bool
-duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
+/* Remembers a packet; true when one with this hash came less than window_ns before or after it. */
+static bool
+seen(struct duplicates *duplicates, uint64_t hash, int64_t ts_ns, int64_t window_ns)
 {
-	uint64_t hash = packet_hash(duplicates->seed, segment);
 	uint64_t *head = &duplicates->heads[hash % HEADS];
-	int64_t ts_ns = segment->packet->ts_ns;
-	int64_t window_ns = segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS;
 	struct entry *entry;
 
-	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
-	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
-		return false;
 	/* The latest entry with the hash decides; those before it are further away. */
 	for (uint64_t at = *head; duplicates->serial - at <= RING; at = entry->before) {
 		int64_t apart_ns;
@@ -97,4 +93,25 @@ duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
 	*entry = (struct entry){ .hash = hash, .ts_ns = ts_ns, .before = *head };
 	*head = duplicates->serial++;
 	return false;
+}
+
+bool
+duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
+{
+	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
+	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
+		return false;
+	return seen(duplicates, packet_hash(duplicates->seed, segment), segment->packet->ts_ns,
+	    segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS);
+}
+
+bool
+duplicates_seen_datagram(struct duplicates *duplicates, const struct datagram *datagram)
+{
+	uint64_t place = (uint64_t)datagram->id << 32 | datagram->offset << 16 | datagram->wire_len;
+	uint64_t hash = XXH3_64bits_withSeed(&datagram->key, sizeof datagram->key, duplicates->seed + place) ^
+	    XXH3_64bits_withSeed(datagram->payload, MIN(datagram->payload_cap_len, DATAGRAM_HASHED),
+	    duplicates->seed + datagram->direction);
+
+	return seen(duplicates, hash, datagram->packet->ts_ns, WINDOW_NS);
 }

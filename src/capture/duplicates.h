@@ -9,6 +9,7 @@
 #ifndef CAPTURE_DUPLICATES_H
 #define CAPTURE_DUPLICATES_H
 
+#include "capture/datagram.h"
 #include "capture/segment.h"
 
 struct duplicates;
@@ -17,5 +18,7 @@ struct duplicates *duplicates_new(void);
 void duplicates_free(struct duplicates *duplicates);
 /* True when the packet of this segment was seen before; then it is to be ignored. */
 bool duplicates_seen(struct duplicates *duplicates, const struct segment *segment);
+/* The same of a piece of a UDP datagram. RPC sends nothing again so soon, with or without an identification. */
+bool duplicates_seen_datagram(struct duplicates *duplicates, const struct datagram *datagram);
 
 #endif

@@ -19,6 +19,7 @@ enum {
 enum {
 	IPV4_LEN = 20,
 	IPV6_LEN = 40,
+	TUNNELS_MAX = 4,
 	EXTENSIONS_MAX = 16,	/* RFC 8200 section 4.1 knows seven in their order */
 	OFFLOAD_MAX = 1 << 20,	/* bytes; Linux makes at most 8 * 65535 of them */
 };
@@ -32,6 +33,16 @@ static enum layer_result
 trim_offloaded(struct layer *layer)
 {
 	return layer->wire_len <= OFFLOAD_MAX ? LAYER_FOUND : LAYER_BAD;
+}
+
+/* A datagram that is whole, at offset 0 with none to come, is no fragment: an atomic one is none either (RFC 6946). */
+static enum layer_result
+note_fragment(struct ip_header *header, bool more, uint32_t offset, uint32_t id)
+{
+	header->more_fragments = more;
+	header->fragment_offset = (uint16_t)offset;
+	header->fragment_id = id;
+	return more || offset > 0 ? LAYER_FRAGMENT : LAYER_FOUND;
 }
 
 /*
@@ -77,8 +88,7 @@ strip_ipv4(struct layer *layer, struct ip_header *header)
 	header->protocol = data[9];
 	header->id = load_be16(data + 4);
 	layer_skip(layer, header_len);
-	/* More fragments, or not at the start. */
-	return load_be16(data + 6) & 0x3fff ? LAYER_FRAGMENT : LAYER_FOUND;
+	return note_fragment(header, load_be16(data + 6) & 0x2000, (load_be16(data + 6) & 0x1fff) * 8U, header->id);
 }
 
 /*
@@ -156,9 +166,8 @@ strip_extension(struct layer *layer, struct ip_header *header, bool no_length)
 	}
 	header->protocol = data[0];
 	layer_skip(layer, len);
-	/* An offset or more to come; neither: an atomic fragment, which is whole (RFC 6946). */
-	if (type == IP_FRAGMENT && load_be16(data + 2) & 0xfff9)
-		return LAYER_FRAGMENT;
+	if (type == IP_FRAGMENT)
+		return note_fragment(header, data[3] & 1, load_be16(data + 2) & 0xfff8U, load_be32(data + 4));
 	return LAYER_FOUND;
 }
 
@@ -305,4 +314,23 @@ ip_strip_tunnel(uint8_t protocol, struct layer *layer)
 	default:
 		return LAYER_OTHER;
 	}
+}
+
+enum layer_result
+ip_strip_to_transport(struct layer *layer, struct ip_header *header)
+{
+	enum layer_result result = LAYER_FOUND;
+	const uint8_t *behind = layer->data;
+
+	for (unsigned depth = 0; result == LAYER_FOUND; depth++) {
+		result = ip_strip(layer, header);
+		behind = layer->data;
+		if (result == LAYER_FRAGMENT)
+			return header->protocol == IP_TCP || header->protocol == IP_UDP ? LAYER_FRAGMENT : LAYER_OTHER;
+		if (result != LAYER_FOUND || header->protocol == IP_TCP)
+			return result;
+		result = depth == TUNNELS_MAX ? LAYER_OTHER : ip_strip_tunnel(header->protocol, layer);
+	}
+	/* UDP that is no tunnel, not a tunnel of something else */
+	return result == LAYER_OTHER && header->protocol == IP_UDP && layer->data == behind ? LAYER_FOUND : result;
 }

@@ -13,6 +13,10 @@ struct ip_header {
 	uint8_t version;			/* 4 or 6 */
 	uint8_t protocol;			/* of what follows the last header that was taken off */
 	uint16_t id;				/* IPv4 identification; 0 in IPv6, which has none */
+	/* after LAYER_FRAGMENT */
+	bool more_fragments;
+	uint16_t fragment_offset;		/* bytes of the datagram before this piece */
+	uint32_t fragment_id;			/* IPv4: id; IPv6: that of the fragment header */
 };
 
 /*
@@ -21,6 +25,13 @@ struct ip_header {
  * LAYER_FRAGMENT; after LAYER_FRAGMENT, protocol is what the fragments carry.
  */
 enum layer_result ip_strip(struct layer *layer, struct ip_header *header);
+
+/*
+ * Takes off everything before a TCP or UDP header, tunnels too: header is that
+ * of the innermost datagram. LAYER_FRAGMENT: the layer is a piece of one of
+ * them, which header->protocol tells.
+ */
+enum layer_result ip_strip_to_transport(struct layer *layer, struct ip_header *header);
 
 /*
  * Takes off a tunnel's header behind an IP header of that protocol: IP in IP,

@@ -10,7 +10,6 @@ _Static_assert(sizeof(struct flow_key) == 36, "flow_key has padding");
 
 enum {
 	TCP_LEN = 20,
-	TUNNELS_MAX = 4,
 	WINDOW_SCALE_MAX = 14,	/* RFC 7323 section 2.3: larger ones mean 14 */
 };
 
@@ -21,25 +20,6 @@ static const uint8_t result_of[] = {
 	[LAYER_CUT] = SEGMENT_CUT,
 	[LAYER_BAD] = SEGMENT_BAD,
 };
-
-/* Takes off all that lies before the TCP header. */
-static enum layer_result
-strip_to_tcp(int link_type, struct layer *layer, struct ip_header *ip)
-{
-	enum layer_result result = link_strip(link_type, layer);
-
-	for (unsigned depth = 0; result == LAYER_FOUND; depth++) {
-		result = ip_strip(layer, ip);
-		if (result == LAYER_FRAGMENT && ip->protocol != IP_TCP)
-			return LAYER_OTHER;
-		if (result != LAYER_FOUND || ip->protocol == IP_TCP)
-			return result;
-		if (depth == TUNNELS_MAX)
-			return LAYER_OTHER;
-		result = ip_strip_tunnel(ip->protocol, layer);
-	}
-	return result;
-}
 
 /* Less than, equal to or greater than 0: how the source compares with the destination. */
 static int
@@ -71,18 +51,16 @@ set_address(uint8_t to[16], const struct ip_header *ip, const uint8_t *address)
 	}
 }
 
-static void
-set_key(struct segment *segment, const struct ip_header *ip, const uint8_t *tcp)
+uint8_t
+flow_key_make(struct flow_key *key, const struct ip_header *ip, uint16_t source_port, uint16_t destination_port)
 {
-	uint16_t source_port = load_be16(tcp);
-	uint16_t destination_port = load_be16(tcp + 2);
 	unsigned from = compare_endpoints(ip, source_port, destination_port) > 0;
 
-	set_address(segment->key.address[from], ip, ip->source);
-	set_address(segment->key.address[!from], ip, ip->destination);
-	segment->key.port[from] = source_port;
-	segment->key.port[!from] = destination_port;
-	segment->direction = (uint8_t)from;
+	set_address(key->address[from], ip, ip->source);
+	set_address(key->address[!from], ip, ip->destination);
+	key->port[from] = source_port;
+	key->port[!from] = destination_port;
+	return (uint8_t)from;
 }
 
 /* The options of a SYN (RFC 9293 section 3.2, RFC 7323 section 2.2). */
@@ -141,7 +119,7 @@ read_tcp(struct segment *segment, struct layer *layer, const struct ip_header *i
 	result = layer_need(layer, header_len);
 	if (result != LAYER_FOUND)
 		return result;
-	set_key(segment, ip, tcp);
+	segment->direction = flow_key_make(&segment->key, ip, load_be16(tcp), load_be16(tcp + 2));
 	segment->seq = load_be32(tcp + 4);
 	segment->ack = load_be32(tcp + 8);
 	segment->flags = tcp[13];
@@ -170,8 +148,12 @@ segment_parse(const struct packet *packet, struct segment *segment)
 		.wire_len = packet->wire_len,
 	};
 	struct ip_header ip;
-	enum layer_result result = strip_to_tcp(packet->link_type, &layer, &ip);
+	enum layer_result result = link_strip(packet->link_type, &layer);
 
+	if (result == LAYER_FOUND)
+		result = ip_strip_to_transport(&layer, &ip);
+	if ((result == LAYER_FOUND || result == LAYER_FRAGMENT) && ip.protocol == IP_UDP)
+		return SEGMENT_UDP;
 	if (result == LAYER_FOUND) {
 		segment->packet = packet;
 		result = read_tcp(segment, &layer, &ip);

@@ -20,6 +20,11 @@ struct flow_key {
 	uint16_t port[2];	/* host byte order */
 };
 
+struct ip_header;
+
+/* The key of a packet between two ports; returns its direction: 0 when endpoint 0 of the key sent it. */
+uint8_t flow_key_make(struct flow_key *key, const struct ip_header *ip, uint16_t source_port, uint16_t destination_port);
+
 struct segment {
 	const struct packet *packet;	/* borrowed */
 	struct flow_key key;
@@ -40,7 +45,8 @@ struct segment {
 
 enum segment_result {
 	SEGMENT_TCP,
-	SEGMENT_OTHER,		/* not TCP over IP: nothing for us */
+	SEGMENT_UDP,		/* a UDP datagram or a fragment of one: for datagram_parse() */
+	SEGMENT_OTHER,		/* neither over IP: nothing for us */
 	SEGMENT_FRAGMENT,	/* an IP fragment of TCP */
 	SEGMENT_CUT,		/* the capture cut it before the TCP header's end */
 	SEGMENT_BAD,		/* lengths that contradict one another */

@@ -37,7 +37,8 @@ static const char linux_text[] =
 "  --time-stamp-precision=nano   where the kernel offers it.\n"
 "\n"
 "With tagged VLANs write 'vlan and host ...' if nothing is captured. NFS over\n"
-"UDP: leave \"and port {port}\" out, or later fragments are missed.\n";
+"UDP: leave \"and port {port}\" out, or later fragments are missed: calls are\n"
+"timed by their first ones then, without the time of their last bytes.\n";
 
 static const char solaris_text[] =
 "Solaris, illumos (snoop). Run as root on both hosts, the server first, then the\n"

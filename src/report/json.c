@@ -213,6 +213,20 @@ capture_path(const struct capture_facts *facts)
 }
 
 static json_t *
+capture_udp(const struct datagram_counters *udp)
+{
+	json_t *object = json_object();
+
+	put(object, "flows", count(udp->flows));
+	put(object, "evicted_flows", count(udp->evicted_flows));
+	put(object, "messages", count(udp->records));
+	put(object, "joined", count(udp->joined));
+	put(object, "incomplete", count(udp->incomplete));
+	put(object, "headless", count(udp->headless));
+	return object;
+}
+
+static json_t *
 capture(const struct capture_facts *facts)
 {
 	json_t *object = json_object();
@@ -231,6 +245,7 @@ capture(const struct capture_facts *facts)
 	put(object, "dropped_by_kernel", known(facts->dropped_by_kernel >= 0, facts->dropped_by_kernel));
 	put(object, "lost_segments", count(facts->tcp.lost_segments));
 	put(object, "tcp", capture_tcp(&facts->tcp));
+	put(object, "udp", capture_udp(&facts->udp));
 	put(object, "rpc", capture_rpc(&facts->rpc));
 	put(object, "path", capture_path(facts));
 	put(object, "backward_stamps", count(facts->backward_stamps));

@@ -53,6 +53,8 @@ capture_tcp(const struct page *page, const struct capture_facts *facts)
 	g_autoptr(GString) line = g_string_new(NULL);
 	char least[FORMAT_SIZE], half[FORMAT_SIZE];
 
+	if (tcp->connections == 0 && facts->udp.flows > 0)
+		return;
 	g_string_printf(line, "TCP connections %" G_GUINT64_FORMAT ", with RPC %" G_GUINT64_FORMAT ", begun before the "
 	    "capture %" G_GUINT64_FORMAT "; segments %" G_GUINT64_FORMAT ", retransmitted %" G_GUINT64_FORMAT
 	    ", out of order %" G_GUINT64_FORMAT ", lost in the capture %" G_GUINT64_FORMAT ", zero window %"
@@ -62,6 +64,23 @@ capture_tcp(const struct page *page, const struct capture_facts *facts)
 		g_string_append_printf(line, "; round trip to the %s: min %s, p50 %s (n %" G_GUINT64_FORMAT ")",
 		    side_words[1 - facts->side], format_duration(least, trips->min_ns),
 		    format_duration(half, dist_quantile(trips, 500)), trips->count);
+	print_wrapped(page->out, "          ", line->str);
+}
+
+static void
+capture_udp(const struct page *page, const struct capture_facts *facts)
+{
+	const struct datagram_counters *udp = &facts->udp;
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	if (udp->flows == 0)
+		return;
+	g_string_printf(line, "UDP flows with RPC %" G_GUINT64_FORMAT ", messages %" G_GUINT64_FORMAT
+	    ", joined from fragments %" G_GUINT64_FORMAT ", lacking a fragment %" G_GUINT64_FORMAT, udp->flows,
+	    udp->records, udp->joined, udp->incomplete);
+	if (udp->headless > 0)
+		g_string_append_printf(line, "; datagrams of any kind without their first fragment %" G_GUINT64_FORMAT,
+		    udp->headless);
 	print_wrapped(page->out, "          ", line->str);
 }
 
@@ -150,6 +169,7 @@ text_captures(const struct page *page)
 	for (unsigned i = 0; i < report->capture_count; i++) {
 		capture_file(page, i);
 		capture_tcp(page, &report->captures[i]);
+		capture_udp(page, &report->captures[i]);
 		capture_rpc(page, &report->captures[i]);
 	}
 	for (unsigned i = 0; report->two_sided && i + 1 < report->capture_count; i++)

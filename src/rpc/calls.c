@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "rpc/answered.h"
 #include "rpc/fingerprint.h"
 #include "rpc/header.h"
 #include "rpc/names.h"
@@ -59,6 +60,7 @@ struct calls {
 	struct rpc_counters counters;
 	struct outstanding *table;
 	uint32_t orphan_room, orphan_limit;	/* of all connections */
+	struct answered *answered;	/* over UDP; NULL until the first */
 };
 
 struct calls *
@@ -79,6 +81,7 @@ calls_free(struct calls *calls)
 	if (calls == NULL)
 		return;
 	outstanding_free(calls->table);
+	answered_free(calls->answered);
 	g_free(calls);
 }
 
@@ -116,6 +119,14 @@ remember_answered(struct call *call)
 }
 
 static void
+remember_datagram(struct calls *calls, const struct call *call)
+{
+	if (calls->answered == NULL)
+		calls->answered = answered_new();
+	answered_add(calls->answered, &call->op, call->direction, call->op.reply_first_ns);
+}
+
+static void
 emit(struct calls *calls, struct call *call, enum op_outcome outcome)
 {
 	call->op.outcome = (uint8_t)outcome;
@@ -137,7 +148,9 @@ emit_answered(struct calls *calls, struct call *call, const struct connection_in
 	op->path_ns = connection_path_ns(connection);
 	if (op->path_ns >= 0)
 		op->valid |= OP_HAS_PATH;
-	if (connection_acked(connection, !call->direction) < call->reply_end)
+	if (connection->datagrams)
+		remember_datagram(calls, call);
+	else if (connection_acked(connection, !call->direction) < call->reply_end)
 		remember_answered(call);
 	emit(calls, call, OP_ANSWERED);
 }
@@ -239,10 +252,18 @@ same_call(const struct nfs_op *a, const struct nfs_op *b)
 	    fingerprint_agrees(&a->print, &b->print);
 }
 
-/* True when op is a copy of a call that is answered, whose reply the client had not acknowledged. */
+/*
+ * True when op is a copy of a call that is answered: over TCP one whose reply
+ * the client had not acknowledged.
+ */
 static bool
-is_recent(const struct peer *peer, const struct nfs_op *op, uint8_t direction, int64_t acked)
+is_recent(const struct calls *calls, const struct peer *peer, const struct nfs_op *op, uint8_t direction)
 {
+	int64_t acked;
+
+	if (peer->connection->datagrams)
+		return calls->answered != NULL && answered_is_copy(calls->answered, op, direction, op->call_first_ns);
+	acked = connection_acked(peer->connection, !direction);
 	if (peer->recent == NULL)
 		return false;
 	for (unsigned i = 0; i < RECENT; i++) {
@@ -259,8 +280,11 @@ is_recent(const struct peer *peer, const struct nfs_op *op, uint8_t direction, i
 
 /* True for a reply to a call that was answered lately: to a copy of it that was sent again. */
 static bool
-is_second_reply(const struct peer *peer, uint32_t xid, uint8_t direction)
+is_second_reply(const struct calls *calls, const struct peer *peer, uint32_t xid, uint8_t direction, int64_t ts_ns)
 {
+	if (peer->connection->datagrams)
+		return calls->answered != NULL &&
+		    answered_has(calls->answered, peer->connection->serial, direction, xid, ts_ns);
 	for (unsigned i = 0; peer->recent != NULL && i < RECENT; i++)
 		if (peer->recent[i].used && peer->recent[i].xid == xid && peer->recent[i].direction == direction)
 			return true;
@@ -369,13 +393,16 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	if (call != NULL && same_call(&call->op, &op)) {
 		call->op.retransmits++;
 		calls->counters.retransmitted_calls++;
+		/* one that came complete before the first copy did is what the server could begin with */
+		if (record->connection->datagrams)
+			record->token = outstanding_token(calls->table, call);
 		return HEAD_TAKEN;
 	}
 	if (call != NULL && record->flags & RECORD_UNPROVEN)
 		return HEAD_TAKEN;
 	if (call != NULL)
 		give_up_call(calls, call, op.call_first_ns, CALL_REPLACED);
-	else if (is_recent(peer, &op, record->direction, connection_acked(record->connection, !record->direction))) {
+	else if (is_recent(calls, peer, &op, record->direction)) {
 		calls->counters.retransmitted_calls++;
 		return HEAD_TAKEN;
 	}
@@ -475,15 +502,19 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 	if (record->flags & RECORD_UNPROVEN && (call == NULL || !is_believable(call, message)))
 		return HEAD_TAKEN;
 	calls->counters.replies++;
-	if (call != NULL && op_has(&call->op, OP_HAS_REPLY_FIRST))
+	if (call != NULL && op_has(&call->op, OP_HAS_REPLY_FIRST)) {
+		/* the first one that is complete is the reply */
+		if (record->connection->datagrams)
+			record->token = outstanding_token(calls->table, call);
 		return HEAD_TAKEN;
+	}
 	if (call != NULL) {
 		reply_head(calls, call, message, &times);
 		record->token = outstanding_token(calls->table, call);
 		return HEAD_TAKEN;
 	}
 	peer = peer_of(record->connection);
-	if (is_second_reply(peer, message->xid, !record->direction))
+	if (is_second_reply(calls, peer, message->xid, !record->direction, record->first_ns))
 		return HEAD_TAKEN;
 	if (peer->orphans == NULL)
 		peer->orphans = orphans_new();
@@ -555,10 +586,11 @@ on_head(void *context, struct rpc_record *record)
 	    take_reply(calls, record, &message);
 }
 
+/* Over UDP a call can lack a fragment in the capture for ever. */
 static void
 finish_if_over(struct calls *calls, struct call *call, const struct connection_info *connection)
 {
-	if (call->call_over && call->reply_over)
+	if (call->reply_over && (call->call_over || connection->datagrams))
 		emit_answered(calls, call, connection);
 }
 
@@ -567,6 +599,8 @@ end_call(struct call *call, const struct rpc_record *record)
 {
 	struct nfs_op *op = &call->op;
 
+	if (call->call_over)
+		return;
 	op->call_last_ns = record->last_ns;
 	op->valid |= OP_HAS_CALL_LAST;
 	if (record->flags & RECORD_TIME_DEDUCED)
@@ -585,6 +619,12 @@ end_call(struct call *call, const struct rpc_record *record)
 static void
 end_reply(struct call *call, const struct rpc_record *record)
 {
+	if (record->connection->datagrams) {
+		/* perhaps not the copy whose head came first */
+		call->op.reply_first_ns = record->first_ns;
+		call->op.reply_frame = record->first_frame;
+		call->op.reply_order = record->first_order;
+	}
 	call->op.reply_last_ns = record->last_ns;
 	call->op.valid |= OP_HAS_REPLY_LAST;
 	if (record->flags & RECORD_TIME_DEDUCED)
@@ -622,6 +662,19 @@ on_end(void *context, struct rpc_record *record)
 	finish_if_over(calls, call, record->connection);
 }
 
+/*
+ * A datagram lacks a fragment. A copy of a call may still come complete; a
+ * reply is told by its header, and has no last time.
+ */
+static void
+abandon_datagram(struct calls *calls, struct call *call, const struct rpc_record *record)
+{
+	if (record->direction != call->direction && !call->reply_over) {
+		call->reply_over = true;
+		finish_if_over(calls, call, record->connection);
+	}
+}
+
 static void
 on_abandon(void *context, struct rpc_record *record)
 {
@@ -630,6 +683,10 @@ on_abandon(void *context, struct rpc_record *record)
 
 	if (call == NULL)
 		return;
+	if (record->connection->datagrams) {
+		abandon_datagram(calls, call, record);
+		return;
+	}
 	if (record->direction == call->direction)
 		call->call_over = true;
 	else

@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "capture/datagram.h"
 #include "capture/duplicates.h"
 #include "capture/reorder.h"
 #include "capture/segment.h"
 #include "capture/source_set.h"
 #include "rpc/reconnect.h"
+#include "stream/datagrams.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -26,6 +28,7 @@ G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (64 - SHARD_SHIFT));
 struct shard {
 	struct calls *calls;
 	struct stream *stream;
+	struct datagrams *datagrams;
 };
 
 struct pipeline {
@@ -96,6 +99,7 @@ make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
 		shard->calls = calls_new(MAX(limits->calls / PIPELINE_SHARDS, 64), from_shard, pipeline);
 		sink = calls_sink(shard->calls);
 		shard->stream = stream_new(&sink, &share, &pipeline->next_serial);
+		shard->datagrams = datagrams_new(&sink, share.connections, &pipeline->next_serial);
 	}
 }
 
@@ -146,6 +150,13 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 }
 
 static void
+finish_shard(struct shard *shard, int64_t end_ns)
+{
+	stream_finish(shard->stream, end_ns);
+	datagrams_finish(shard->datagrams, end_ns);
+}
+
+static void
 ignore_op(void *context, const struct nfs_op *op)
 {
 	(void)context;
@@ -161,10 +172,11 @@ pipeline_free(struct pipeline *pipeline)
 		/* Given up early: connections give back what hangs on them when they end, and nobody listens. */
 		pipeline->sink = ignore_op;
 		for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
-			stream_finish(pipeline->shard[i].stream, pipeline->newest_ns);
+			finish_shard(&pipeline->shard[i], pipeline->newest_ns);
 	}
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_free(pipeline->shard[i].stream);
+		datagrams_free(pipeline->shard[i].datagrams);
 		calls_free(pipeline->shard[i].calls);
 	}
 	dist_clear(&pipeline->facts.tcp.round_trip[0]);
@@ -216,8 +228,29 @@ tick(struct pipeline *pipeline)
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_tick(pipeline->shard[i].stream, pipeline->newest_ns, pipeline->taken);
 		waits |= stream_waits(pipeline->shard[i].stream);
+		datagrams_tick(pipeline->shard[i].datagrams, pipeline->newest_ns);
 	}
 	pipeline->next_tick_ns = pipeline->newest_ns + (waits ? TICK_SOON_NS : TICK_NS);
+}
+
+static void
+take_datagram(struct pipeline *pipeline, const struct packet *packet)
+{
+	struct datagram datagram;
+	uint64_t shard, hash;
+
+	if (datagram_parse(packet, &datagram) != SEGMENT_UDP) {
+		pipeline->facts.bad_packets++;
+		return;
+	}
+	if (duplicates_seen_datagram(pipeline->duplicates, &datagram)) {
+		pipeline->facts.duplicate_packets++;
+		return;
+	}
+	/* Not by the ports, which only the first fragment of a datagram has. */
+	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> SHARD_SHIFT;
+	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hash_seed);
+	datagrams_push(pipeline->shard[shard].datagrams, &datagram, hash, pipeline->taken);
 }
 
 static void
@@ -234,6 +267,9 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	switch (segment_parse(packet, &segment)) {
 	case SEGMENT_TCP:
 		break;
+	case SEGMENT_UDP:
+		take_datagram(pipeline, packet);
+		return;
 	case SEGMENT_FRAGMENT:
 		facts->fragments++;
 		return;
@@ -291,6 +327,7 @@ gather(struct pipeline *pipeline)
 
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_counters_add(&facts->tcp, stream_counters(pipeline->shard[i].stream));
+		datagram_counters_add(&facts->udp, datagrams_counters(pipeline->shard[i].datagrams));
 		rpc_counters_add(&facts->rpc, calls_counters(pipeline->shard[i].calls));
 	}
 	facts->rpc.hidden_records += facts->tcp.hidden_records;
@@ -308,7 +345,7 @@ finish(struct pipeline *pipeline)
 	int64_t end_ns = pipeline->newest_ns;
 
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
-		stream_finish(pipeline->shard[i].stream, end_ns);
+		finish_shard(&pipeline->shard[i], end_ns);
 	reconnect_finish(pipeline->reconnect);
 	gather(pipeline);
 	pipeline->over = true;
@@ -317,8 +354,10 @@ finish(struct pipeline *pipeline)
 static void
 set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 {
-	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_clock_set_back(pipeline->shard[i].stream, now_ns);
+		datagrams_clock_set_back(pipeline->shard[i].datagrams);
+	}
 	pipeline->newest_ns = pipeline->next_tick_ns = now_ns;
 }
 

@@ -7,6 +7,7 @@
 #include "capture/source.h"
 #include "correlate/op_pair.h"
 #include "rpc/calls.h"
+#include "stream/datagrams.h"
 #include "stream/stream.h"
 
 enum { CAPTURE_LINK_TYPES = 8 };
@@ -33,6 +34,7 @@ struct capture_facts {
 	int64_t dropped_by_kernel;	/* -1: not known */
 	const char *trouble;		/* why reading stopped early, or NULL; owned by the facts' maker */
 	struct stream_counters tcp;
+	struct datagram_counters udp;
 	struct rpc_counters rpc;
 	uint64_t paired_calls;		/* a client's: matched or partial */
 	uint64_t against_clock;		/* of its matched calls: request or reply is below zero by its aligned clock */

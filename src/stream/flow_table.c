@@ -140,7 +140,7 @@ take_index(struct flow_table *flows)
 }
 
 static struct connection *
-find(struct flow_table *flows, const struct flow_key *key, uint64_t hash, uint32_t *index)
+find(const struct flow_table *flows, const struct flow_key *key, uint64_t hash, uint32_t *index)
 {
 	uint32_t slot = (uint32_t)hash & flows->mask;
 
@@ -153,6 +153,14 @@ find(struct flow_table *flows, const struct flow_key *key, uint64_t hash, uint32
 		}
 	}
 	return NULL;
+}
+
+struct connection *
+flow_table_find(const struct flow_table *flows, const struct flow_key *key, uint64_t hash)
+{
+	uint32_t index;
+
+	return find(flows, key, hash, &index);
 }
 
 struct connection *

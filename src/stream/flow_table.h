@@ -20,6 +20,8 @@ void flow_table_free(struct flow_table *flows);
  */
 struct connection *flow_table_get(struct flow_table *flows, const struct flow_key *key, uint64_t hash,
     bool *made, struct connection **evict);
+/* NULL if there is none; it does not count as used. */
+struct connection *flow_table_find(const struct flow_table *flows, const struct flow_key *key, uint64_t hash);
 void flow_table_remove(struct flow_table *flows, struct connection *connection);
 /* Small stable numbers for lists. */
 uint32_t flow_table_index(const struct flow_table *flows, const struct connection *connection);

@@ -20,6 +20,7 @@ struct connection_info {
 	bool reset;		/* ended by RST */
 	bool finished;		/* ended by FIN of both directions */
 	bool captured[2];	/* packets of a direction were seen */
+	bool datagrams;		/* over UDP: no order, no acknowledgements, no end */
 	void *rpc;		/* the sink's own state; NULL at first */
 };
 

@@ -141,18 +141,20 @@ Test(ipv4, fragments)
 	check_ipv4_bytes(6, 0x20, SEGMENT_FRAGMENT, "the first one");
 	check_ipv4_bytes(7, 0x10, SEGMENT_FRAGMENT, "a later one");
 	check_ipv4_bytes(6, 0x80, SEGMENT_TCP, "the reserved bit alone");
-	check_ipv4_bytes(9, 17, SEGMENT_OTHER, "UDP");
+	check_ipv4_bytes(9, 17, SEGMENT_UDP, "UDP");
 	check_ipv4_bytes(9, 1, SEGMENT_OTHER, "ICMP");
 }
 
-Test(ipv4, fragments_of_others_are_other)
+Test(ipv4, fragments_of_udp_are_udp)
 {
 	struct build build;
 
 	build_plain(&build, 4, PAYLOAD);
 	build.data[14 + 6] = 0x20;
 	build.data[14 + 9] = 17;
-	check_result(&build, SEGMENT_OTHER, "a fragment of UDP");
+	check_result(&build, SEGMENT_UDP, "a fragment of UDP");
+	build.data[14 + 9] = 1;
+	check_result(&build, SEGMENT_OTHER, "a fragment of ICMP");
 }
 
 struct chain {
@@ -206,7 +208,7 @@ Test(ipv6, fragments)
 		build_zeros(&build, PAYLOAD);
 		check_result(&build, SEGMENT_FRAGMENT, fragments[i].what);
 		build.data[build.len - PAYLOAD - 8] = 17;
-		check_result(&build, SEGMENT_OTHER, "of UDP");
+		check_result(&build, SEGMENT_UDP, "of UDP");
 	}
 }
 
@@ -295,16 +297,16 @@ Test(ipv6, the_depth_of_extension_headers_is_bounded)
 	check_result(&build, SEGMENT_BAD, "200 of them");
 }
 
-Test(ipv6, what_is_not_tcp_is_other)
+Test(ipv6, what_is_neither_tcp_nor_udp_is_other)
 {
-	static const unsigned protocols[] = { 17, 50, 58, 59, 132 };
+	static const unsigned protocols[] = { 50, 58, 59, 132 };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(protocols); i++) {
 		struct build build = { .link_type = DLT_RAW };
 
 		build_ipv6(&build, protocols[i], 40);
 		build_zeros(&build, 40);
-		check_result(&build, SEGMENT_OTHER, "not TCP");
+		check_result(&build, SEGMENT_OTHER, "neither TCP nor UDP");
 	}
 }
 
@@ -365,16 +367,21 @@ Test(tunnel, the_depth_is_bounded)
 	check_result(&build, SEGMENT_OTHER, "100 of them");
 }
 
-static const struct tunnel not_tunnels[] = {
-	{ "GRE of PPTP", 47, "3001 880b 00000007" },
-	{ "GRE with something else", 47, "0000 0806" },
-	{ "UDP", 17, UDP("0801") },
-	{ "not VXLAN on its port", 17, UDP("12b5") "80000000 00000000" },
-	{ "Geneve of another version", 17, UDP("17c1") "4000 6558 00000000" },
-	{ "Geneve with something else", 17, UDP("17c1") "0000 0806 00000000" },
+static const struct {
+	const char *what;
+	unsigned protocol;
+	const char *headers;
+	enum segment_result result;
+} not_tunnels[] = {
+	{ "GRE of PPTP", 47, "3001 880b 00000007", SEGMENT_OTHER },
+	{ "GRE with something else", 47, "0000 0806", SEGMENT_OTHER },
+	{ "UDP", 17, UDP("0801"), SEGMENT_UDP },
+	{ "not VXLAN on its port", 17, UDP("12b5") "80000000 00000000", SEGMENT_UDP },
+	{ "Geneve of another version", 17, UDP("17c1") "4000 6558 00000000", SEGMENT_UDP },
+	{ "Geneve with something else", 17, UDP("17c1") "0000 0806 00000000", SEGMENT_OTHER },
 };
 
-Test(tunnel, what_is_not_a_tunnel_is_other)
+Test(tunnel, what_is_not_a_tunnel_is_other_or_udp)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(not_tunnels); i++) {
 		struct build build = { .link_type = DLT_RAW };
@@ -382,6 +389,6 @@ Test(tunnel, what_is_not_a_tunnel_is_other)
 		build_ipv4(&build, not_tunnels[i].protocol, 200);
 		build_hex(&build, not_tunnels[i].headers);
 		build_zeros(&build, 180);
-		check_result(&build, SEGMENT_OTHER, not_tunnels[i].what);
+		check_result(&build, not_tunnels[i].result, not_tunnels[i].what);
 	}
 }

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <glib.h>
+#include <nfscorr/xdr.h>
 #include <string.h>
 
 enum { FH_BYTES = 32, CALL_HEADER_WORDS = 10, REPLY_HEADER_WORDS = 6, FATTR3_BYTES = 84 };
@@ -28,6 +29,7 @@ wire_new(uint32_t connections, uint32_t calls)
 	sink = calls_sink(wire->calls);
 	wire->serial = 1;
 	wire->stream = stream_new(&sink, &limits, &wire->serial);
+	wire->datagrams = datagrams_new(&sink, limits.connections, &wire->serial);
 	wire->tcp = stream_counters(wire->stream);
 	wire->rpc = calls_counters(wire->calls);
 	wire->client_port = 1023;
@@ -41,6 +43,7 @@ void
 wire_free(struct wire *wire)
 {
 	stream_free(wire->stream);
+	datagrams_free(wire->datagrams);
 	calls_free(wire->calls);
 	g_free(wire);
 }
@@ -111,12 +114,60 @@ wire_wait(struct wire *wire, int64_t now_ns)
 {
 	wire->frame += 100;
 	stream_tick(wire->stream, now_ns, wire->frame);
+	datagrams_tick(wire->datagrams, now_ns);
 }
 
 void
 wire_finish(struct wire *wire, int64_t now_ns)
 {
 	stream_finish(wire->stream, now_ns);
+	datagrams_finish(wire->datagrams, now_ns);
+}
+
+static void
+push_datagram(struct wire *wire, enum wire_direction direction, uint32_t offset, struct datagram *piece, uint32_t to,
+    int64_t ts_ns)
+{
+	const uint8_t *record = wire->bytes[direction] + offset;
+	uint32_t len = (xdr_load32(record) & 0x7fffffff) + UDP_HEADER_LEN;
+	uint32_t from = piece->offset > 0 ? piece->offset : UDP_HEADER_LEN;
+	uint32_t cap = MIN((to > 0 ? to : len) - from, wire->snaplen > 0 ? wire->snaplen : len);
+	g_autofree uint8_t *copy = g_memdup2(record + 4 + from - UDP_HEADER_LEN, cap);
+	struct packet packet = { .ts_ns = ts_ns, .frame = ++wire->frame };
+
+	piece->packet = &packet;
+	piece->direction = (uint8_t)direction;
+	piece->address_direction = (uint8_t)direction;
+	piece->key.address[0][15] = 1;
+	piece->key.address[1][15] = 2;
+	piece->begins = piece->offset == 0;
+	if (piece->begins) {
+		piece->key.port[0] = wire->client_port;
+		piece->key.port[1] = wire->server_port;
+		piece->datagram_len = len;
+	}
+	piece->wire_len = (to > 0 ? to : len) - piece->offset;
+	piece->more = to > 0 && to < len;
+	piece->payload = copy;
+	piece->payload_cap_len = cap;
+	datagrams_push(wire->datagrams, piece, wire->client_port * UINT64_C(0x9e3779b97f4a7c15), wire->frame);
+}
+
+void
+wire_datagram(struct wire *wire, enum wire_direction direction, uint32_t offset, int64_t ts_ns)
+{
+	struct datagram whole = { .id = 0 };
+
+	push_datagram(wire, direction, offset, &whole, 0, ts_ns);
+}
+
+void
+wire_fragment(struct wire *wire, enum wire_direction direction, uint32_t offset, uint32_t id, uint32_t from,
+    uint32_t to, int64_t ts_ns)
+{
+	struct datagram piece = { .fragment = true, .id = id, .offset = from };
+
+	push_datagram(wire, direction, offset, &piece, to, ts_ns);
 }
 
 /* ---- records ---- */

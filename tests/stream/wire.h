@@ -6,6 +6,7 @@
 #define TESTS_STREAM_WIRE_H
 
 #include "rpc/calls.h"
+#include "stream/datagrams.h"
 #include "stream/stream.h"
 
 enum { WIRE_OPS = 4096, WIRE_BYTES = 1 << 20 };
@@ -14,6 +15,7 @@ enum wire_direction { TO_SERVER, TO_CLIENT };
 struct wire {
 	struct calls *calls;
 	struct stream *stream;
+	struct datagrams *datagrams;
 	const struct stream_counters *tcp;
 	const struct rpc_counters *rpc;
 	uint64_t serial;
@@ -45,6 +47,15 @@ void wire_flags(struct wire *wire, enum wire_direction direction, uint32_t offse
 /* Other packets of the capture pass: the reorder window goes by. */
 void wire_wait(struct wire *wire, int64_t now_ns);
 void wire_finish(struct wire *wire, int64_t now_ns);
+
+/*
+ * The record at an offset of a stream's content as a UDP datagram, without its
+ * mark; and as a fragment the bytes from one place of that datagram to another,
+ * its UDP header counted. to of 0: all that there is.
+ */
+void wire_datagram(struct wire *wire, enum wire_direction direction, uint32_t offset, int64_t ts_ns);
+void wire_fragment(struct wire *wire, enum wire_direction direction, uint32_t offset, uint32_t id, uint32_t from,
+    uint32_t to, int64_t ts_ns);
 
 /*
  * Appends a record to a stream's content; gives its offset. Records are whole:
