@@ -25,6 +25,7 @@ enum {
 	HEAD_MAX = 4096,
 	SEGMENT_ASSUMED = 1448,	/* payload on Ethernet with time stamps, where no segment was seen */
 	ACK_MARKS = 64,	/* those beyond stretch the last one */
+	PLACE_MARKS = 64,	/* those beyond are passed over */
 	NFS_PORT = 2049,
 };
 
@@ -32,7 +33,8 @@ enum {
 struct slice {
 	int64_t offset;		/* of its first byte */
 	int64_t seen_ns;	/* when its bytes were first seen */
-	int64_t ready_ns;	/* when TCP could hand them over: running maximum of seen_ns */
+	int64_t had_ns;		/* when TCP had them: seen_ns, or before it, where their acknowledgement was seen first */
+	int64_t ready_ns;	/* when TCP could hand them over: running maximum of had_ns */
 	uint64_t frame;
 	uint64_t order;		/* place of its packet in the order of stamps */
 	const uint8_t *data;	/* borrowed */
@@ -40,7 +42,7 @@ struct slice {
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
 	bool lost;		/* acknowledged, never captured: no data */
 	bool filled;		/* filled a hole too late to be out of order: not the first copy at its sender */
-	bool ready_deduced;	/* ready_ns stems from a lost piece */
+	bool ready_deduced;	/* ready_ns stems from a lost piece, or from one that was captured too late */
 	bool ready_filled;	/* ready_ns stems from a filled piece */
 	bool stale;		/* of a direction that began mid-stream: may be no first copy either */
 };
@@ -80,11 +82,11 @@ struct record_state {
 	uint32_t largest;	/* record so far, of those that are proven */
 };
 
-/* An acknowledgement of bytes that were not seen yet. */
-struct ack_mark {
+/* An acknowledgement of bytes that were not seen yet, or an empty segment of their own direction from behind them. */
+struct mark {
 	int64_t offset;
 	int64_t ts_ns;
-	uint64_t packets;	/* stream.packets when it came */
+	uint64_t packets;	/* stream.packets when it came; of an acknowledgement */
 };
 
 /* One direction of a connection. Offsets count bytes from seq_base. */
@@ -104,12 +106,13 @@ struct half {
 	int64_t fin_offset;
 	int64_t acked;		/* by the other direction, highest */
 	uint8_t ack_marks, ack_room;
-	struct ack_mark *ack_mark;	/* those that went beyond what was delivered, in order */
+	uint8_t place_marks, place_room;
+	struct mark *ack_mark;		/* those that went beyond what was delivered, in order */
+	struct mark *place_mark;	/* the same of empty segments */
 	int64_t ready_ns;
 	uint32_t clock;		/* stream.clock when ready_ns was taken: it does not reach over a step */
 	bool ready_deduced, ready_filled;
-	int64_t beyond_ns;	/* first packet captured whose place is behind the hole at next */
-	int64_t beyond_offset;	/* place of that packet when it carried nothing; else unused */
+	int64_t beyond_offset;	/* no mark speaks of more than that; -1: there is none */
 	struct held *held, *held_last;
 	uint64_t held_bytes;
 	/* round trips of what this direction sends: one open sample, as Karn has it */

@@ -64,10 +64,10 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 {
 	struct half *half = &connection->half[direction];
 
-	if (slice->seen_ns >= half->ready_ns || half->clock != stream->clock) {
+	if (slice->had_ns >= half->ready_ns || half->clock != stream->clock) {
 		half->clock = stream->clock;
-		half->ready_ns = slice->seen_ns;
-		half->ready_deduced = slice->lost;
+		half->ready_ns = slice->had_ns;
+		half->ready_deduced = slice->lost || slice->had_ns < slice->seen_ns;
 		half->ready_filled = slice->filled;
 	}
 	slice->ready_ns = half->ready_ns;
@@ -110,6 +110,28 @@ drop_first_held(struct stream *stream, struct half *half)
 	g_free(held);
 }
 
+/* Of marks in order: how many are of bytes that were delivered since, and of no more use. */
+static unsigned
+passed(const struct half *half, const struct mark *mark, unsigned marks)
+{
+	unsigned count = 0;
+
+	while (count < marks && mark[count].offset <= half->next)
+		count++;
+	return count;
+}
+
+static void
+forget_places(struct half *half)
+{
+	unsigned count = passed(half, half->place_mark, half->place_marks);
+
+	if (count == 0)
+		return;
+	half->place_marks -= (uint8_t)count;
+	memmove(half->place_mark, half->place_mark + count, half->place_marks * sizeof half->place_mark[0]);
+}
+
 static void
 deliver_held(struct stream *stream, struct connection *connection, uint8_t direction)
 {
@@ -119,21 +141,28 @@ deliver_held(struct stream *stream, struct connection *connection, uint8_t direc
 		deliver(stream, connection, direction, &half->held->slice);
 		drop_first_held(stream, half);
 	}
-	if (half->held == NULL && half->beyond_offset < half->next)
-		half->beyond_offset = -1;
+	forget_places(half);
+}
+
+/* The first of the marks, which are in the order of time and offset alike, that is no nearer; INT64_MAX: none. */
+static int64_t
+marked_behind(const struct mark *mark, unsigned marks, int64_t offset)
+{
+	for (unsigned i = 0; i < marks; i++)
+		if (mark[i].offset >= offset)
+			return mark[i].ts_ns;
+	return INT64_MAX;
 }
 
 /* When the first packet behind the hole was captured: held pieces, and empty segments. */
 static int64_t
 seen_behind(const struct half *half, int64_t hole_end)
 {
-	int64_t seen_ns = INT64_MAX;
+	int64_t seen_ns = marked_behind(half->place_mark, half->place_marks, hole_end);
 
 	for (const struct held *held = half->held; held != NULL; held = held->next)
-		if (held->slice.seen_ns < seen_ns)
-			seen_ns = held->slice.seen_ns;
-	if (half->beyond_offset >= hole_end && half->beyond_ns < seen_ns)
-		seen_ns = half->beyond_ns;
+		if (held->slice.offset >= hole_end)
+			seen_ns = min_ns(seen_ns, held->slice.seen_ns);
 	return seen_ns;
 }
 
@@ -142,27 +171,26 @@ static void
 give_up(struct stream *stream, struct connection *connection, uint8_t direction, int64_t end)
 {
 	struct half *half = &connection->half[direction];
-	struct slice slice = { .offset = half->next, .lost = true };
-	int64_t seen_ns = seen_behind(half, end);
 
-	for (unsigned i = 0; i < half->ack_marks; i++) {
-		if (half->ack_mark[i].offset >= end) {
-			seen_ns = min_ns(seen_ns, half->ack_mark[i].ts_ns);
-			break;
-		}
-	}
-	slice.seen_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
+	forget_places(half);
 	while (half->next < end) {
-		slice.offset = half->next;
-		slice.wire_len = (uint32_t)MIN(end - half->next, PLAUSIBLE_AHEAD);
+		/* Bytes up to a place count as seen with what was captured from there on, those behind it later. */
+		int64_t piece_end = half->place_marks > 0 ? MIN(end, half->place_mark[0].offset) : end;
+		int64_t seen_ns = min_ns(seen_behind(half, piece_end),
+		    marked_behind(half->ack_mark, half->ack_marks, piece_end));
+		struct slice slice = { .offset = half->next, .lost = true };
+
+		slice.wire_len = (uint32_t)MIN(piece_end - half->next, PLAUSIBLE_AHEAD);
+		slice.seen_ns = slice.had_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
 		deliver(stream, connection, direction, &slice);
+		forget_places(half);
 	}
 	deliver_held(stream, connection, direction);
 }
 
 /* An acknowledgement may be stamped in front of the data that it is for, but not by much. */
 static bool
-is_settled(const struct stream *stream, const struct ack_mark *mark)
+is_settled(const struct stream *stream, const struct mark *mark)
 {
 	return stream->now_ns - mark->ts_ns >= SETTLE_NS || stream->packets - mark->packets >= SETTLE_PACKETS;
 }
@@ -171,14 +199,12 @@ is_settled(const struct stream *stream, const struct ack_mark *mark)
 static void
 forget_marks(struct half *half)
 {
-	unsigned passed = 0;
+	unsigned count = passed(half, half->ack_mark, half->ack_marks);
 
-	while (passed < half->ack_marks && half->ack_mark[passed].offset <= half->next)
-		passed++;
-	if (passed == 0)
+	if (count == 0)
 		return;
-	half->ack_marks -= (uint8_t)passed;
-	memmove(half->ack_mark, half->ack_mark + passed, half->ack_marks * sizeof half->ack_mark[0]);
+	half->ack_marks -= (uint8_t)count;
+	memmove(half->ack_mark, half->ack_mark + count, half->ack_marks * sizeof half->ack_mark[0]);
 }
 
 /* True while the half waits for something. */
@@ -264,6 +290,8 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 		for (int d = 0; d < 2; d++) {
 			g_clear_pointer(&connection->half[d].ack_mark, g_free);
 			connection->half[d].ack_marks = connection->half[d].ack_room = 0;
+			g_clear_pointer(&connection->half[d].place_mark, g_free);
+			connection->half[d].place_marks = connection->half[d].place_room = 0;
 		}
 	}
 	connection->info.rpc = NULL;
@@ -325,12 +353,35 @@ disorder_ns(const struct connection *connection)
 	return min_ns(DISORDER_NS, half[0].round_trip_ns + half[1].round_trip_ns);
 }
 
+enum lateness { IN_ORDER, OUT_OF_ORDER, SENT_AGAIN };
+
+/* Of bytes that were not seen before: did they come behind others that follow them in the stream? */
+static enum lateness
+lateness(const struct connection *connection, const struct half *half, const struct slice *slice)
+{
+	int64_t opened_ns;
+
+	if (half->beyond_offset <= slice->offset &&
+	    (half->held_last == NULL || half->held_last->slice.offset <= slice->offset))
+		return IN_ORDER;
+	opened_ns = seen_behind(half, slice->offset + 1);
+	if (opened_ns == INT64_MAX || slice->seen_ns <= opened_ns)
+		return IN_ORDER;
+	return slice->seen_ns - opened_ns > disorder_ns(connection) ? SENT_AGAIN : OUT_OF_ORDER;
+}
+
+static void
+count_late(struct stream *stream, enum lateness late)
+{
+	stream->counters.retransmitted += late == SENT_AGAIN;
+	stream->counters.out_of_order += late == OUT_OF_ORDER;
+}
+
 /* A segment that reaches back below next, or fills the hole there. */
 static void
 fill(struct stream *stream, struct connection *connection, uint8_t direction, struct slice slice)
 {
 	struct half *half = &connection->half[direction];
-	int64_t opened_ns = seen_behind(half, slice.offset);
 
 	if (slice.offset < half->next) {
 		uint32_t skip = (uint32_t)(half->next - slice.offset);
@@ -340,12 +391,11 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 		slice = slice_from(&slice, skip);
 		/* what is sent together with bytes that are sent again was sent before, too */
 		slice.filled = true;
-	} else if (opened_ns != INT64_MAX && slice.seen_ns > opened_ns) {
-		slice.filled = slice.seen_ns - opened_ns > disorder_ns(connection);
-		if (slice.filled)
-			stream->counters.retransmitted++;
-		else
-			stream->counters.out_of_order++;
+	} else {
+		enum lateness late = lateness(connection, half, &slice);
+
+		slice.filled = late == SENT_AGAIN;
+		count_late(stream, late);
 	}
 	if (half->held != NULL && half->held->slice.offset < slice.offset + slice.wire_len) {
 		/* it overlaps what is held: that part is older and stays */
@@ -360,6 +410,16 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 	deliver_held(stream, connection, direction);
 }
 
+/* Bytes whose acknowledgement was captured before them had come before it, in a copy that was not captured. */
+static int64_t
+had_ns(const struct half *half, const struct slice *slice)
+{
+	int64_t end = slice->offset + slice->wire_len;
+	int64_t acked_ns = marked_behind(half->ack_mark, half->ack_marks, end);
+
+	return acked_ns < slice->seen_ns ? min_ns(acked_ns, seen_behind(half, end)) : slice->seen_ns;
+}
+
 static void
 accept_payload(struct stream *stream, struct connection *connection, const struct segment *segment, int64_t offset)
 {
@@ -368,6 +428,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	struct slice slice = {
 		.offset = offset,
 		.seen_ns = segment->packet->ts_ns,
+		.had_ns = segment->packet->ts_ns,
 		.frame = segment->packet->frame,
 		.order = stream->packets,
 		.data = segment->payload,
@@ -384,7 +445,10 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	if (offset == half->next && half->held == NULL && half->beyond_offset <= offset) {
 		path_sent(half, offset + slice.wire_len, slice.seen_ns);
 		deliver(stream, connection, direction, &slice);
-	} else if (offset + slice.wire_len <= half->next) {
+		return;
+	}
+	slice.had_ns = had_ns(half, &slice);
+	if (offset + slice.wire_len <= half->next) {
 		stream->counters.duplicate_bytes += slice.wire_len;
 		/* a keep-alive repeats one byte below what is expected (RFC 9293 section 3.8.4) */
 		if (slice.wire_len > 1 || offset + 1 != half->next) {
@@ -394,25 +458,35 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	} else if (offset <= half->next) {
 		half->sampling = false;
 		fill(stream, connection, direction, slice);
-	} else if (hold(stream, half, slice)) {
-		stream->counters.retransmitted++;
+	} else {
+		enum lateness late = lateness(connection, half, &slice);
+
+		slice.filled = late == SENT_AGAIN;
+		count_late(stream, hold(stream, half, slice) ? SENT_AGAIN : late);
 	}
+}
+
+static void
+add_mark(struct mark **mark, uint8_t *marks, uint8_t *room, const struct mark *added)
+{
+	if (*marks == *room) {
+		*room = MAX(4, 2 * *room);
+		*mark = g_renew(struct mark, *mark, *room);
+	}
+	(*mark)[(*marks)++] = *added;
 }
 
 /* The last mark stretches when there is no room: its bytes then count as seen later, never earlier. */
 static void
 mark_ack(struct half *half, int64_t offset, int64_t ts_ns, uint64_t packets)
 {
+	const struct mark mark = { .offset = offset, .ts_ns = ts_ns, .packets = packets };
+
 	forget_marks(half);
 	if (half->ack_marks == ACK_MARKS)
 		half->ack_marks--;
-	if (half->ack_marks == half->ack_room) {
-		half->ack_room = MAX(4, 2 * half->ack_room);
-		half->ack_mark = g_renew(struct ack_mark, half->ack_mark, half->ack_room);
-	}
-	half->ack_mark[half->ack_marks++] = (struct ack_mark){
-		.offset = offset, .ts_ns = ts_ns, .packets = packets,
-	};
+	half->beyond_offset = MAX(half->beyond_offset, offset);
+	add_mark(&half->ack_mark, &half->ack_marks, &half->ack_room, &mark);
 }
 
 /* An acknowledgement of what the other direction sent. */
@@ -526,14 +600,23 @@ tcp_end_if_finished(struct stream *stream, struct connection *connection, int64_
 	tcp_close(stream, connection, ts_ns, END_OF_CONNECTION);
 }
 
-/* An empty segment tells how far its sender had come. */
+/*
+ * An empty segment tells how far its sender had come. Without room for its mark
+ * bytes count as seen later, never earlier.
+ */
 static void
 note_place(struct half *half, int64_t offset, const struct packet *packet)
 {
-	if (offset > half->next && half->held == NULL && !half->starting && half->beyond_offset < half->next) {
-		half->beyond_offset = offset;
-		half->beyond_ns = packet->ts_ns;
-	}
+	const struct mark mark = { .offset = offset, .ts_ns = packet->ts_ns };
+
+	if (offset <= half->next || half->starting)
+		return;
+	forget_places(half);
+	if (half->place_marks == PLACE_MARKS ||
+	    (half->place_marks > 0 && half->place_mark[half->place_marks - 1].offset >= offset))
+		return;
+	add_mark(&half->place_mark, &half->place_marks, &half->place_room, &mark);
+	half->beyond_offset = MAX(half->beyond_offset, offset);
 }
 
 static void

@@ -135,6 +135,55 @@ Test(tcp, lost_tail_is_seen_with_its_acknowledgement)
 	wire_free(wire);
 }
 
+/* Empty segments tell how far their sender had come, each for the bytes in front of it. */
+Test(tcp, lost_bytes_are_seen_with_the_first_packet_behind_them)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t end;
+
+	wire_write(wire, 1, 0, 4000);
+	end = wire->len[TO_SERVER];
+	wire_getattr(wire, 2);
+	wire_getattr_reply(wire, 1);
+	wire_getattr_reply(wire, 2);
+	wire_open(wire, 1 * MS);
+	wire_send(wire, TO_SERVER, 0, 1448, 0, 10 * MS);
+	wire_ack(wire, TO_SERVER, 2896, 0, 11 * MS);
+	wire_ack(wire, TO_SERVER, end, 0, 12 * MS);
+	wire_send(wire, TO_SERVER, end, wire->len[TO_SERVER] - end, 0, 15 * MS);
+	wire_send(wire, TO_CLIENT, 0, wire->len[TO_CLIENT], wire->len[TO_SERVER], 20 * MS);
+	wire_wait(wire, 100 * MS);
+	wire_finish(wire, 300 * MS);
+	cr_assert_eq(wire->rpc->outcomes[OP_ANSWERED], 2);
+	cr_assert_eq(wire_op(wire, 1)->call_last_ns, 12 * MS);
+	cr_assert(wire_op(wire, 1)->flags & OP_CALL_TIME_DEDUCED);
+	cr_assert_eq(wire_op(wire, 2)->call_last_ns, 15 * MS);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
+/* The capture lacks the copy that was acknowledged, and has one that was sent again for nothing. */
+Test(tcp, a_copy_behind_its_acknowledgement_moves_nothing)
+{
+	struct wire *wire = wire_new(0, 0);
+
+	wire_write(wire, 1, 0, 3000);
+	wire_getattr_reply(wire, 1);
+	wire_open(wire, 1 * MS);
+	wire_send(wire, TO_SERVER, 0, 1448, 0, 10 * MS);
+	wire_ack(wire, TO_CLIENT, 0, wire->len[TO_SERVER], 12 * MS);
+	wire_send(wire, TO_SERVER, 1448, wire->len[TO_SERVER] - 1448, 0, 13 * MS);
+	wire_send(wire, TO_CLIENT, 0, wire->len[TO_CLIENT], wire->len[TO_SERVER], 20 * MS);
+	wire_wait(wire, 100 * MS);
+	wire_finish(wire, 300 * MS);
+	cr_assert_eq(wire->rpc->outcomes[OP_ANSWERED], 1);
+	cr_assert_eq(wire_op(wire, 1)->call_last_ns, 12 * MS);
+	cr_assert(wire_op(wire, 1)->flags & OP_CALL_TIME_DEDUCED);
+	cr_assert_eq(wire->tcp->lost_bytes, 0);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
 /* An acknowledgement in front of its data in the file calls nothing lost. */
 Test(tcp, acknowledgement_before_data)
 {
@@ -407,6 +456,26 @@ Test(tcp, filled_late)
 	cr_assert(wire_op(wire, 2)->flags & OP_CALL_TIME_FILLED);
 	cr_assert(wire_op(wire, 3)->flags & OP_CALL_TIME_FILLED, "it could not be delivered before");
 	cr_assert_not(wire_op(wire, 3)->flags & OP_REPLY_TIME_FILLED);
+	wire_free(wire);
+}
+
+/* The same behind another hole, which nothing ever fills. */
+Test(tcp, filled_late_behind_a_hole)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[4], reply[4];
+
+	three_calls(wire, call, reply);
+	wire_open(wire, 1 * MS);
+	wire_send(wire, TO_SERVER, call[2], call[3] - call[2], 0, 11 * MS);
+	wire_send(wire, TO_SERVER, call[1], call[2] - call[1], 0, 211 * MS);
+	wire_send(wire, TO_CLIENT, 0, reply[3], call[3], 220 * MS);
+	wire_wait(wire, 250 * MS);
+	wire_finish(wire, 300 * MS);
+	cr_assert_eq(wire->rpc->outcomes[OP_ANSWERED], 2);
+	cr_assert(wire_op(wire, 2)->flags & OP_CALL_TIME_FILLED);
+	cr_assert_eq(wire->tcp->retransmitted, 1);
+	cr_assert_eq(wire->tcp->out_of_order, 0);
 	wire_free(wire);
 }
 

@@ -145,6 +145,15 @@ gap_ns(const struct sight *sight, uint64_t gap_end)
 	return MIN(sent_ns, acked_ns);
 }
 
+/* Bytes that were acknowledged before this copy of them was captured had come in another one. */
+static int64_t
+piece_ns(const struct sight *sight, const struct sight_piece *piece)
+{
+	int64_t acked_ns = marks_reached(&sight->acked, piece->to);
+
+	return acked_ns == TRACE_NEVER || acked_ns >= piece->at_ns ? piece->at_ns : gap_ns(sight, piece->to);
+}
+
 struct coverage {
 	uint64_t captured, visible;	/* bytes of the record */
 	uint64_t header_captured, header_visible;
@@ -201,7 +210,7 @@ advance(struct sight *sight, uint64_t end)
 		const struct sight_piece *p = i < sight->count ? &sight->piece[i] : NULL;
 
 		if (p != NULL && p->from <= at) {
-			max_ns = MAX(max_ns, p->at_ns);
+			max_ns = MAX(max_ns, piece_ns(sight, p));
 			at = MAX(at, p->to);
 			i++;
 		} else {
