@@ -12,7 +12,7 @@ struct packet {
 	uint32_t wire_len;	/* bytes the packet had; at least cap_len */
 	int link_type;		/* DLT_ value of libpcap */
 	uint64_t frame;		/* 1-based number in its capture, as Wireshark counts */
-	const uint8_t *data;	/* borrowed until the next packet is read */
+	const uint8_t *data;	/* lent by its source (source_on_gone) */
 };
 
 #endif

@@ -1,21 +1,20 @@
 #include "capture/source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arith.h"
 #include "base/errors.h"
+#include "capture/file_libpcap.h"
+#include "capture/file_pcap.h"
 #include "capture/segment.h"
 
 enum {
-	BUFFER_BYTES = 1 << 20,	/* the default one of 4 KiB halves the speed */
-	BUFFER_ALIGNMENT = 4096,	/* the kernel copies faster to the start of a page */
 	MAGIC_BYTES = 8,
 	POSITION_EVERY = 1024,	/* packets */
 };
@@ -24,13 +23,20 @@ struct source {
 	struct source_facts facts;
 	char *name;			/* as given */
 	char *shown;			/* as messages name it */
-	FILE *file;			/* the pcap's, once there is one */
-	char *buffer;			/* of the file; freed after it */
-	pcap_t *pcap;
+	int fd;				/* -1 once it is taken by what follows */
+	uint8_t first[MAGIC_BYTES];	/* bytes of the file, for which it is read before its format is known */
+	size_t first_len;
+	struct bytes *bytes;		/* of a pcap file */
+	struct file_pcap own;
+	struct file_libpcap *foreign;	/* of a file that libpcap reads */
+	pcap_t *pcap;			/* knows the file's header */
 	struct bpf_program filter;
 	bool has_filter;
 	bool is_regular;
 	bool is_stdin;
+	source_gone_fn *gone;
+	void *gone_context;
+	struct packet lent;		/* of a file that libpcap reads: what goes with the next one; data NULL: none */
 	uint64_t frame;			/* of the last packet that was read */
 	_Atomic uint64_t position;
 };
@@ -92,52 +98,50 @@ open_file(struct source *source, GError **error)
 {
 	struct stat status;
 
-	if (source->is_stdin) {
-		/* libpcap leaves stdin open, so that its buffer would outlive the source. */
-		int copy = dup(STDIN_FILENO);
-
-		source->file = copy >= 0 ? fdopen(copy, "rb") : NULL;
-		if (source->file == NULL && copy >= 0)
-			close(copy);
-	} else {
-		source->file = fopen(source->name, "rbe");
-	}
-	if (source->file == NULL || fstat(fileno(source->file), &status) != 0)
+	source->fd = source->is_stdin ? dup(STDIN_FILENO) : open(source->name, O_RDONLY | O_CLOEXEC);
+	if (source->fd < 0 || fstat(source->fd, &status) != 0)
 		return fail(source, error, g_strerror(errno));
 	if (S_ISDIR(status.st_mode))
 		return fail(source, error, "a directory, not a capture file");
 	source->is_regular = S_ISREG(status.st_mode);
 	if (source->is_regular)
 		source->facts.bytes = (uint64_t)status.st_size;
-	source->buffer = aligned_alloc(BUFFER_ALIGNMENT, BUFFER_BYTES);
-	if (source->buffer == NULL)
-		return fail(source, error, g_strerror(ENOMEM));
-	setvbuf(source->file, source->buffer, _IOFBF, BUFFER_BYTES);
 	return true;
 }
 
-/* Looks at the first bytes and puts them back, which also works in a pipe. */
+/* The first bytes, as many as there are; a pipe gives them in pieces. */
+static bool
+read_first(struct source *source)
+{
+	while (source->first_len < MAGIC_BYTES) {
+		ssize_t len = read(source->fd, source->first + source->first_len, MAGIC_BYTES - source->first_len);
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len <= 0)
+			return len == 0;
+		source->first_len += (size_t)len;
+	}
+	return true;
+}
+
 static bool
 check_magic(struct source *source, GError **error)
 {
-	uint8_t bytes[MAGIC_BYTES];
-	size_t len = fread(bytes, 1, sizeof(bytes), source->file);
-	const struct magic *magic = find_magic(bytes, len);
+	const struct magic *magic;
 
-	if (ferror(source->file))
+	if (!read_first(source))
 		return fail(source, error, g_strerror(errno));
-	if (len == 0)
+	magic = find_magic(source->first, source->first_len);
+	if (source->first_len == 0)
 		return fail(source, error, "empty (0 bytes)");
-	if (magic == NULL && is_text(bytes, len))
+	if (magic == NULL && is_text(source->first, source->first_len))
 		return fail(source, error, "a text file, not a capture");
 	if (magic == NULL)
 		return fail(source, error, "not a pcap or pcapng capture; "
 		    "if Wireshark reads it, convert it: editcap -F pcap OLD NEW");
 	if (magic->problem != NULL)
 		return fail(source, error, magic->problem);
-	for (size_t i = len; i > 0; i--)
-		if (ungetc(bytes[i - 1], source->file) == EOF)
-			return fail(source, error, "its first bytes cannot be read again");
 	source->facts.format = magic->format;
 	source->facts.nanoseconds = magic->nanoseconds;
 	return true;
@@ -161,17 +165,55 @@ check_link(struct source *source, GError **error)
 }
 
 static bool
-open_pcap(struct source *source, GError **error)
+open_foreign(struct source *source, GError **error)
 {
-	char message[PCAP_ERRBUF_SIZE] = "";
+	char text[PCAP_ERRBUF_SIZE] = "";
+	const char *problem;
 
-	source->pcap = pcap_fopen_offline_with_tstamp_precision(source->file,
-	    PCAP_TSTAMP_PRECISION_NANO, message);
+	source->foreign = file_libpcap_new(source->fd, source->first, source->first_len, text, &problem);
+	source->fd = -1;
+	if (source->foreign == NULL)
+		return fail(source, error, problem != NULL ? problem : "ends inside its file header");
+	source->pcap = file_libpcap_pcap(source->foreign);
+	return true;
+}
+
+/* libpcap reads the file's header and nothing else. */
+static bool
+open_own(struct source *source, GError **error)
+{
+	char text[PCAP_ERRBUF_SIZE] = "";
+	uint32_t magic;
+	FILE *header;
+
+	source->bytes = bytes_new(source->fd, source->first, source->first_len);
+	if (source->bytes == NULL)
+		return fail(source, error, g_strerror(ENOMEM));
+	source->fd = -1;
+	if (!bytes_look(source->bytes, FILE_PCAP_HEADER))
+		return fail(source, error, source->bytes->error != 0 ? g_strerror(source->bytes->error) :
+		    "ends inside its file header");
+	header = fmemopen((void *)source->bytes->place, FILE_PCAP_HEADER, "r");
+	if (header == NULL)
+		return fail(source, error, g_strerror(errno));
+	source->pcap = pcap_fopen_offline_with_tstamp_precision(header, PCAP_TSTAMP_PRECISION_NANO, text);
 	if (source->pcap == NULL) {
-		if (feof(source->file))
-			return fail(source, error, "ends inside its file header");
-		return fail(source, error, message);
+		fclose(header);
+		return fail(source, error, text);
 	}
+	memcpy(&magic, source->bytes->place, sizeof magic);
+	file_pcap_init(&source->own, source->bytes, source->pcap, magic);
+	bytes_pass(source->bytes, FILE_PCAP_HEADER);
+	return true;
+}
+
+static bool
+open_format(struct source *source, GError **error)
+{
+	bool is_own = strcmp(source->facts.format, "pcap") == 0;
+
+	if (!(is_own ? open_own(source, error) : open_foreign(source, error)))
+		return false;
 	source->facts.snaplen = (uint32_t)pcap_snapshot(source->pcap);
 	return check_link(source, error);
 }
@@ -204,11 +246,23 @@ source_open(const char *path, const char *filter, GError **error)
 	source->shown = source->is_stdin ? g_strdup("standard input") : g_filename_display_name(path);
 	source->facts.name = source->name;
 	source->facts.dropped_by_kernel = -1;
+	source->fd = -1;
 	if (open_file(source, error) && check_magic(source, error) &&
-	    open_pcap(source, error) && set_filter(source, filter, error))
+	    open_format(source, error) && set_filter(source, filter, error))
 		return source;
 	source_free(source);
 	return NULL;
+}
+
+/* What libpcap lent out goes with the next packet. */
+static void
+take_back(struct source *source)
+{
+	const struct packet *lent = &source->lent;
+
+	if (source->gone != NULL && lent->data != NULL)
+		source->gone(source->gone_context, lent->data, lent->data + lent->cap_len);
+	source->lent.data = NULL;
 }
 
 void
@@ -218,95 +272,101 @@ source_free(struct source *source)
 		return;
 	if (source->has_filter)
 		pcap_freecode(&source->filter);
-	if (source->pcap != NULL)
-		pcap_close(source->pcap);	/* closes the file as well */
-	else if (source->file != NULL)
-		fclose(source->file);
-	free(source->buffer);
+	if (source->foreign != NULL)
+		take_back(source);
+	else if (source->pcap != NULL)
+		pcap_close(source->pcap);
+	file_libpcap_free(source->foreign);
+	bytes_free(source->bytes);
+	if (source->fd >= 0)
+		close(source->fd);
 	g_free(source->shown);
 	g_free(source->name);
 	g_free(source);
 }
 
+void
+source_on_gone(struct source *source, source_gone_fn *gone, void *context)
+{
+	source->gone = gone;
+	source->gone_context = context;
+	if (source->bytes != NULL)
+		bytes_on_gone(source->bytes, gone, context);
+}
+
 static void
 note_position(struct source *source)
 {
-	off_t position = source->is_regular ? ftello(source->file) : 0;
+	uint64_t position = 0;
 
-	if (position > 0)
-		atomic_store_explicit(&source->position, (uint64_t)position, memory_order_relaxed);
-}
-
-/* What a file that was laid out in advance holds where nothing was written. */
-static bool
-is_blank(const struct pcap_pkthdr *header)
-{
-	return header->caplen == 0 && header->len == 0 && header->ts.tv_sec == 0 &&
-	    header->ts.tv_usec == 0;
+	if (source->is_regular)
+		position = source->bytes != NULL ? source->bytes->passed : file_libpcap_position(source->foreign);
+	atomic_store_explicit(&source->position, position, memory_order_relaxed);
 }
 
 static enum source_result
-broken(const struct source *source, GError **error)
+broken(const struct source *source, enum file_result result, GError **error)
 {
-	if (feof(source->file))
+	const char *problem;
+
+	switch (result) {
+	case FILE_PACKET:
+	case FILE_END:
+		break;
+	case FILE_CUT:
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
 		    "%s: cut off in the middle of a packet, after packet %" G_GUINT64_FORMAT,
 		    source->shown, source->frame);
-	else
+		break;
+	case FILE_BLANK:
+		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
+		    "%s: nothing but zeros after packet %" G_GUINT64_FORMAT, source->shown, source->frame);
+		break;
+	case FILE_BROKEN:
+		problem = source->foreign != NULL ? file_libpcap_problem(source->foreign) : source->own.problem;
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_FAILED,
 		    "%s: cannot be read after packet %" G_GUINT64_FORMAT ": %s",
-		    source->shown, source->frame, pcap_geterr(source->pcap));
+		    source->shown, source->frame, problem);
+		break;
+	}
 	return SOURCE_BROKEN;
 }
 
-static enum source_result
-blank(const struct source *source, GError **error)
+static bool
+passes(const struct source *source, const struct packet *packet)
 {
-	g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
-	    "%s: nothing but zeros after packet %" G_GUINT64_FORMAT, source->shown, source->frame);
-	return SOURCE_BROKEN;
+	struct pcap_pkthdr header = { .caplen = packet->cap_len, .len = packet->wire_len };
+
+	return pcap_offline_filter(&source->filter, &header, packet->data) != 0;
 }
 
-/*
- * Seconds are 32 bits wide in a pcap, unsigned today (draft-ietf-opsawg-pcap);
- * libpcap reads them as signed. A pcapng may claim any; bounded like the others,
- * so that the difference of two stamps always fits.
- */
-static int64_t
-stamp_ns(const struct source *source, const struct timeval *stamp)
+static enum file_result
+next_of_file(struct source *source, struct packet *packet)
 {
-	int64_t seconds = stamp->tv_sec;
-
-	if (source->facts.format[4] == '\0')
-		seconds = (uint32_t)seconds;
-	return CLAMP(seconds, 0, UINT32_MAX) * NS_PER_S + CLAMP(stamp->tv_usec, 0, NS_PER_S - 1);
+	if (source->bytes != NULL)
+		return file_pcap_next(&source->own, packet);
+	take_back(source);
+	return file_libpcap_next(source->foreign, packet);
 }
 
 enum source_result
 source_next(struct source *source, struct packet *packet, GError **error)
 {
-	struct pcap_pkthdr *header;
-	const unsigned char *data;
-
 	do {
-		int status = pcap_next_ex(source->pcap, &header, &data);
+		enum file_result result = next_of_file(source, packet);
 
-		if (status != 1 || source->frame % POSITION_EVERY == 0)
+		if (result != FILE_PACKET || source->frame % POSITION_EVERY == 0)
 			note_position(source);
-		if (status == PCAP_ERROR_BREAK)
+		if (result == FILE_END)
 			return SOURCE_END;
-		if (status != 1)
-			return broken(source, error);
-		if (is_blank(header))
-			return blank(source, error);
+		if (result != FILE_PACKET)
+			return broken(source, result, error);
 		source->frame++;
-	} while (source->has_filter && pcap_offline_filter(&source->filter, header, data) == 0);
-	packet->ts_ns = stamp_ns(source, &header->ts);
-	packet->cap_len = header->caplen;
-	packet->wire_len = MAX(header->len, header->caplen);
+	} while (source->has_filter && !passes(source, packet));
 	packet->link_type = source->facts.link_type;
 	packet->frame = source->frame;
-	packet->data = data;
+	if (source->foreign != NULL)
+		source->lent = *packet;
 	return SOURCE_PACKET;
 }
 

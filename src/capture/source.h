@@ -29,6 +29,12 @@ struct source_facts {
  */
 struct source *source_open(const char *path, const char *filter, GError **error);
 void source_free(struct source *source);
+/*
+ * Packets are lent: their bytes stay until gone is told, which happens in
+ * source_next and source_free only. Without it they are borrowed until then.
+ */
+typedef void source_gone_fn(void *context, const uint8_t *from, const uint8_t *to);
+void source_on_gone(struct source *source, source_gone_fn *gone, void *context);
 
 enum source_result {
 	SOURCE_PACKET,

@@ -19,6 +19,8 @@ struct source_set {
 	uint64_t done_bytes;		/* of files that were read */
 	GMutex lock;			/* members' sources change while another thread asks for the position */
 	GError *trouble;
+	source_gone_fn *gone;
+	void *gone_context;
 	bool can_rewind;
 };
 
@@ -117,6 +119,19 @@ source_set_free(struct source_set *set)
 	g_free(set);
 }
 
+void
+source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context)
+{
+	set->gone = gone;
+	set->gone_context = context;
+	for (unsigned i = 0; i < set->members->len; i++) {
+		struct member *member = &g_array_index(set->members, struct member, i);
+
+		if (member->source != NULL)
+			source_on_gone(member->source, gone, context);
+	}
+}
+
 /* The file that is being read is over: on to the next one. */
 static void
 advance(struct source_set *set, struct member *member)
@@ -144,6 +159,7 @@ open_member(struct source_set *set, struct member *member)
 		keep_trouble(set, error);
 		return false;
 	}
+	source_on_gone(source, set->gone, set->gone_context);
 	g_mutex_lock(&set->lock);
 	member->source = source;
 	g_mutex_unlock(&set->lock);

@@ -15,6 +15,8 @@ struct source_set;
  */
 struct source_set *source_set_open(const char *const *paths, const char *filter, GError **error);
 void source_set_free(struct source_set *set);
+/* As source_on_gone, for all the files; told in source_set_next and source_set_free only. */
+void source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context);
 /* As source_next; a file that breaks ends itself, not the set: its error is kept (source_set_trouble). */
 enum source_result source_set_next(struct source_set *set, struct packet *packet);
 /* What went wrong while reading, the first error; NULL: nothing. Borrowed. */

@@ -136,6 +136,7 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 	pipeline = g_new0(struct pipeline, 1);
 	pipeline->sources = sources;
 	pipeline->reorder = reorder_new();
+	source_set_on_gone(sources, reorder_gone, pipeline->reorder);
 	pipeline->duplicates = duplicates_new();
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
@@ -183,8 +184,8 @@ pipeline_free(struct pipeline *pipeline)
 	dist_clear(&pipeline->facts.tcp.round_trip[1]);
 	reconnect_free(pipeline->reconnect);
 	duplicates_free(pipeline->duplicates);
+	source_set_free(pipeline->sources);	/* tells the reorder of what goes */
 	reorder_free(pipeline->reorder);
-	source_set_free(pipeline->sources);
 	g_free(pipeline->files);
 	g_free(pipeline);
 }

@@ -2,6 +2,7 @@
  * Packets of a file back in the order of their stamps.
  */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "capture/reorder.h"
 
@@ -14,6 +15,8 @@ push(struct reorder *reorder, int64_t ts_ns, uint64_t frame)
 	struct packet packet = { .ts_ns = ts_ns, .frame = frame, .cap_len = sizeof data, .wire_len = 100, .data = data };
 
 	reorder_push(reorder, &packet);
+	reorder_gone(reorder, data, data + sizeof data);
+	memset(data, 0xff, sizeof data);
 }
 
 struct out {
@@ -97,6 +100,31 @@ Test(reorder, clock_set_back)
 	reorder_free(reorder);
 }
 
+/* Packets lie where their source has them until they go there, in whole or in part; then they are copied. */
+Test(reorder, bytes_that_go)
+{
+	struct reorder *reorder = reorder_new();
+	uint8_t data[40];
+	struct packet packet;
+	bool stepped;
+
+	for (unsigned i = 0; i < sizeof data; i++)
+		data[i] = (uint8_t)i;
+	for (unsigned i = 0; i < 4; i++) {
+		struct packet pushed = { .ts_ns = i, .frame = i + 1, .cap_len = 10, .wire_len = 10, .data = data + 10 * i };
+
+		reorder_push(reorder, &pushed);
+	}
+	reorder_gone(reorder, data + 5, data + 20);
+	for (unsigned i = 0; i < 4; i++) {
+		cr_assert(reorder_pop(reorder, true, &packet, &stepped));
+		cr_assert_eq(packet.data == data + 10 * i, i >= 2, "packet %u", i);
+		for (unsigned at = 0; at < 10; at++)
+			cr_assert_eq(packet.data[at], 10 * i + at);
+	}
+	reorder_free(reorder);
+}
+
 /* More room than any packet before needed. */
 Test(reorder, growing_packets)
 {
@@ -110,6 +138,7 @@ Test(reorder, growing_packets)
 
 		data[size] = (uint8_t)size;
 		reorder_push(reorder, &pushed);
+		reorder_gone(reorder, data, data + sizeof data);
 	}
 	for (uint32_t size = 0; size < sizeof data; size += 9973) {
 		cr_assert(reorder_pop(reorder, true, &packet, &stepped));

@@ -299,6 +299,96 @@ Test(source, position_and_size)
 	source_free(source);
 }
 
+/* ---- how long packets stay ---- */
+
+enum { LENT = 4000, LENT_BYTES = 2000 };
+
+struct lent {
+	struct packet packet[LENT];
+	uint64_t count;
+	bool gone[LENT];
+};
+
+static void
+note_gone(void *context, const uint8_t *from, const uint8_t *to)
+{
+	struct lent *lent = context;
+
+	for (uint64_t i = 0; i < lent->count; i++) {
+		const struct packet *packet = &lent->packet[i];
+
+		/* what was overwritten may lie there again */
+		if (packet->data < to && packet->data + packet->cap_len > from)
+			lent->gone[i] = true;
+	}
+}
+
+/* The bytes of a packet say which it is: as long as they are not gone they do. */
+static void
+check_lent(const struct lent *lent, uint64_t least)
+{
+	uint64_t here = 0;
+
+	for (uint64_t i = 0; i < lent->count; i++) {
+		const uint8_t *data = lent->packet[i].data;
+
+		if (lent->gone[i])
+			continue;
+		here++;
+		for (uint32_t at = 0; at < LENT_BYTES; at += 100)
+			cr_assert_eq(data[at] << 8 | data[at + 1], i, "packet %u of %u", (unsigned)i, (unsigned)lent->count);
+	}
+	cr_assert_geq(here, MIN(least, lent->count));
+}
+
+/* Many times what any buffer holds; not one byte changes before it is said to be gone. */
+Test(source, packets_stay_until_they_are_gone)
+{
+	static uint8_t data[LENT_BYTES];
+	static struct lent lent;
+	GByteArray *file = file_start(plain, DLT_EN10MB);
+	g_autofree char *path = NULL;
+	struct source *source;
+
+	for (unsigned i = 0; i < LENT; i++) {
+		for (uint32_t at = 0; at < LENT_BYTES; at += 100) {
+			data[at] = (uint8_t)(i >> 8);
+			data[at + 1] = (uint8_t)i;
+		}
+		for (unsigned word = 0; word < 4; word++)
+			file_u32(file, plain, word < 2 ? i : LENT_BYTES);
+		g_byte_array_append(file, data, LENT_BYTES);
+	}
+	path = file_write("a.pcap", file);
+	source = opened(path, NULL);
+	source_on_gone(source, note_gone, &lent);
+	for (unsigned i = 0; i < LENT; i++) {
+		cr_assert_eq(source_next(source, &lent.packet[i], NULL), SOURCE_PACKET);
+		lent.count++;
+		if (i % 64 == 0)
+			check_lent(&lent, 64);
+	}
+	check_lent(&lent, 64);
+	source_free(source);
+	for (unsigned i = 0; i < LENT; i++)
+		cr_assert(lent.gone[i]);
+}
+
+Test(source, pcapng_packets_are_gone_with_the_next_one)
+{
+	g_autofree char *path = file_write("a.pcapng", pcapng_file());
+	struct source *source = opened(path, NULL);
+	struct lent lent = { 0 };
+
+	source_on_gone(source, note_gone, &lent);
+	cr_assert_eq(source_next(source, &lent.packet[0], NULL), SOURCE_PACKET);
+	lent.count = 1;
+	cr_assert_not(lent.gone[0]);
+	check_end(source);
+	cr_assert(lent.gone[0]);
+	source_free(source);
+}
+
 /* ---- filters ---- */
 
 Test(source, a_filter_keeps_the_frame_numbers)

@@ -1,0 +1,62 @@
+/*
+ * The bytes of a file or a pipe in their order: a ring that holds those that
+ * were read last, so that packets lie in it as they are and need no copy.
+ */
+#ifndef CAPTURE_BYTES_H
+#define CAPTURE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BYTES_MOST = 512 * 1024 };	/* that can be asked for at once */
+
+/* From here to there, what was lent out is about to be overwritten. */
+typedef void bytes_gone_fn(void *context, const uint8_t *from, const uint8_t *to);
+
+struct bytes {
+	const uint8_t *place;	/* the next byte */
+	uint8_t *filled;	/* behind the last byte that was read */
+	uint8_t *memory, *ring;	/* in front of the ring there is room for what is left over at its end */
+	uint64_t passed;	/* bytes in front of place since the start */
+	int fd;
+	int error;		/* errno of a read that failed; 0: none did */
+	bytes_gone_fn *gone;
+	void *context;
+};
+
+/* Takes fd, and starts with len bytes (a few) that were read from it before. NULL, and fd not taken: no memory. */
+struct bytes *bytes_new(int fd, const void *first, size_t len);
+/* NULL allowed. All that was lent out is gone. */
+void bytes_free(struct bytes *bytes);
+/* Without a listener bytes are lent until the next bytes_look. */
+void bytes_on_gone(struct bytes *bytes, bytes_gone_fn *gone, void *context);
+bool bytes_read_more(struct bytes *bytes, size_t want);
+
+/*
+ * True when the next `want` bytes (0 to BYTES_MOST) lie at bytes->place; false
+ * when the input ends before (bytes_left tells where) or cannot be read
+ * (bytes->error). A pipe is waited for. They are lent until they are gone.
+ */
+static inline bool
+bytes_look(struct bytes *bytes, size_t want)
+{
+	return (size_t)(bytes->filled - bytes->place) >= want || bytes_read_more(bytes, want);
+}
+
+/* How many bytes lie at bytes->place. */
+static inline size_t
+bytes_left(const struct bytes *bytes)
+{
+	return (size_t)(bytes->filled - bytes->place);
+}
+
+/* Goes on behind the next len bytes, which were looked at. */
+static inline void
+bytes_pass(struct bytes *bytes, size_t len)
+{
+	bytes->place += len;
+	bytes->passed += len;
+}
+
+#endif
