@@ -4,6 +4,7 @@
 
 #include "base/arith.h"
 #include "capture/datagram.h"
+#include "capture/defragment.h"
 #include "capture/duplicates.h"
 #include "capture/reorder.h"
 #include "capture/segment.h"
@@ -35,6 +36,7 @@ struct pipeline {
 	struct source_set *sources;
 	struct reorder *reorder;
 	struct duplicates *duplicates;
+	struct defragment *defragment;
 	struct shard shard[PIPELINE_SHARDS];
 	struct reconnect *reconnect;
 	op_sink_fn *sink;
@@ -138,6 +140,7 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 	pipeline->reorder = reorder_new();
 	source_set_on_gone(sources, reorder_gone, pipeline->reorder);
 	pipeline->duplicates = duplicates_new();
+	pipeline->defragment = defragment_new();
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
 	pipeline->context = context;
@@ -185,6 +188,7 @@ pipeline_free(struct pipeline *pipeline)
 	reconnect_free(pipeline->reconnect);
 	duplicates_free(pipeline->duplicates);
 	source_set_free(pipeline->sources);	/* tells the reorder of what goes */
+	defragment_free(pipeline->defragment);
 	reorder_free(pipeline->reorder);
 	g_free(pipeline->files);
 	g_free(pipeline);
@@ -235,6 +239,23 @@ tick(struct pipeline *pipeline)
 }
 
 static void
+take_segment(struct pipeline *pipeline, const struct segment *segment)
+{
+	uint64_t shard, hash;
+
+	if (duplicates_seen(pipeline->duplicates, segment)) {
+		pipeline->facts.duplicate_packets++;
+		return;
+	}
+	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
+	shard = XXH3_64bits(&segment->key, sizeof segment->key) >> SHARD_SHIFT;
+	hash = XXH3_64bits_withSeed(&segment->key, sizeof segment->key, pipeline->hash_seed);
+	stream_push(pipeline->shard[shard].stream, segment, hash, pipeline->taken);
+	if (stream_waits(pipeline->shard[shard].stream))
+		pipeline->next_tick_ns = MIN(pipeline->next_tick_ns, pipeline->newest_ns + TICK_SOON_NS);
+}
+
+static void
 take_datagram(struct pipeline *pipeline, const struct packet *packet)
 {
 	struct datagram datagram;
@@ -259,7 +280,7 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 {
 	struct capture_facts *facts = &pipeline->facts;
 	struct segment segment;
-	uint64_t shard, hash;
+	struct packet whole;
 
 	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
 	pipeline->taken++;
@@ -267,12 +288,16 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 		tick(pipeline);
 	switch (segment_parse(packet, &segment)) {
 	case SEGMENT_TCP:
-		break;
+		take_segment(pipeline, &segment);
+		return;
 	case SEGMENT_UDP:
 		take_datagram(pipeline, packet);
 		return;
 	case SEGMENT_FRAGMENT:
 		facts->fragments++;
+		if (defragment_push(pipeline->defragment, packet, &whole) &&
+		    segment_parse(&whole, &segment) == SEGMENT_TCP)
+			take_segment(pipeline, &segment);
 		return;
 	case SEGMENT_CUT:
 	case SEGMENT_BAD:
@@ -281,16 +306,6 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	case SEGMENT_OTHER:
 		return;
 	}
-	if (duplicates_seen(pipeline->duplicates, &segment)) {
-		facts->duplicate_packets++;
-		return;
-	}
-	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
-	shard = XXH3_64bits(&segment.key, sizeof segment.key) >> SHARD_SHIFT;
-	hash = XXH3_64bits_withSeed(&segment.key, sizeof segment.key, pipeline->hash_seed);
-	stream_push(pipeline->shard[shard].stream, &segment, hash, pipeline->taken);
-	if (stream_waits(pipeline->shard[shard].stream))
-		pipeline->next_tick_ns = MIN(pipeline->next_tick_ns, pipeline->newest_ns + TICK_SOON_NS);
 }
 
 /* At the server its own answers come at once and the client's take the path; at the client the reverse. */

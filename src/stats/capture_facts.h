@@ -27,7 +27,7 @@ struct capture_facts {
 	uint64_t packets;
 	uint64_t truncated_packets;	/* cap_len < wire_len */
 	uint64_t duplicate_packets;
-	uint64_t fragments;		/* IP fragments of TCP, not read */
+	uint64_t fragments;		/* IP fragments of TCP */
 	uint64_t bad_packets;		/* headers cut or contradictory */
 	uint64_t backward_stamps;	/* packets stamped before the latest stamp in front of them */
 	int64_t backward_max_ns;	/* by how much, at most */

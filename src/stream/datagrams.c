@@ -5,14 +5,12 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "capture/fragment_marks.h"
 #include "stream/flow_table.h"
 
 enum {
 	JOINING = 256,			/* datagrams in fragments at the same time, in this shard */
 	BUCKETS = 256,			/* a power of two */
-	UNIT = 8,			/* bytes: fragments begin and, but for the last one, end at multiples of it */
-	DATAGRAM_MAX = 65535,
-	UNITS = DATAGRAM_MAX / UNIT + 1,
 	RPC_MIN = 24,			/* the shortest message: a reply without results */
 	/* A host gives up a datagram after 30 s (Linux: ipfrag_time); nobody waits where no second fragment was ever captured. */
 	JOIN_S = 30,
@@ -25,9 +23,7 @@ struct joining {
 	struct flow_key key;		/* its addresses; ports 0 */
 	uint32_t id;
 	uint8_t direction;		/* by the addresses */
-	bool last_seen;			/* its length is known */
-	uint32_t units, units_have;	/* units: all of them, once known */
-	uint64_t have[(UNITS + 63) / 64];
+	struct fragment_marks marks;
 	int64_t begun_ns, newest_ns;	/* stamps of its first piece here, and of the latest that brought something */
 	struct connection *connection;	/* of the record; NULL until the first fragment came, or when it is no RPC */
 	bool begins;			/* the first fragment was seen */
@@ -299,36 +295,6 @@ is_hopeless(const struct datagrams *datagrams, const struct joining *joining, in
 	return now_ns - joining->begun_ns > wait_ns;
 }
 
-/* Marks what a piece brings; false when its lengths contradict what is known of the datagram. */
-static bool
-mark(struct joining *joining, const struct datagram *datagram)
-{
-	uint32_t unit = datagram->offset / UNIT;
-	uint32_t units = (datagram->wire_len + UNIT - 1) / UNIT;
-
-	if (datagram->offset + datagram->wire_len > DATAGRAM_MAX ||
-	    (datagram->more && datagram->wire_len % UNIT != 0))
-		return false;
-	if (!datagram->more) {
-		if (joining->last_seen && joining->units != unit + units)
-			return false;
-		joining->last_seen = true;
-		joining->units = unit + units;
-	}
-	if (joining->last_seen && unit + units > joining->units)
-		return false;
-	for (uint32_t i = unit; i < unit + units; i++) {
-		uint64_t bit = (uint64_t)1 << i % 64;
-
-		if (joining->have[i / 64] & bit)
-			continue;
-		joining->have[i / 64] |= bit;
-		joining->units_have++;
-		joining->newest_ns = max_ns(joining->newest_ns, datagram->packet->ts_ns);
-	}
-	return true;
-}
-
 static void
 push_fragment(struct datagrams *datagrams, const struct datagram *datagram, uint64_t hash, uint64_t order)
 {
@@ -351,8 +317,15 @@ push_fragment(struct datagrams *datagrams, const struct datagram *datagram, uint
 		at = add_joining(datagrams, &addresses, datagram);
 	}
 	joining = &datagrams->joining[at];
-	if (!mark(joining, datagram))
+	switch (fragment_marks_add(&joining->marks, datagram->offset, datagram->wire_len, datagram->more)) {
+	case FRAGMENT_BAD:
 		return;
+	case FRAGMENT_NEW:
+		joining->newest_ns = max_ns(joining->newest_ns, datagram->packet->ts_ns);
+		break;
+	case FRAGMENT_COPY:
+		break;
+	}
 	if (datagram->begins && !joining->begins) {
 		struct connection *flow = recognise(datagrams, datagram, hash);
 
@@ -361,7 +334,7 @@ push_fragment(struct datagrams *datagrams, const struct datagram *datagram, uint
 		if (flow != NULL && begin(datagrams, &joining->record, flow, datagram, order))
 			joining->connection = flow;
 	}
-	if (!joining->begins || !joining->last_seen || joining->units_have < joining->units)
+	if (!joining->begins || !fragment_marks_complete(&joining->marks))
 		return;
 	if (joining->connection != NULL) {
 		datagrams->counters.joined++;
