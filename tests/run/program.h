@@ -23,4 +23,11 @@ struct outcome {
 struct outcome *run_program(const char *folder, const char *const *paths, const char *more);
 void outcome_free(struct outcome *outcome);
 
+/*
+ * The report alone, by way of a file at the path json. arguments: of the
+ * program, NULL at the end; files as seen from folder. An empty object when
+ * there is none. Taken by the caller.
+ */
+json_t *run_report(const char *folder, const char *json, const char *const *arguments);
+
 #endif

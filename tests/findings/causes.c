@@ -1,0 +1,469 @@
+#include "findings/causes.h"
+
+#include <inttypes.h>
+#include <math.h>
+/* ---- facts ---- */
+
+struct interval {
+	int64_t from_ns, to_ns;
+};
+
+static gint
+by_start(gconstpointer a, gconstpointer b)
+{
+	const struct interval *left = a, *right = b;
+
+	return left->from_ns < right->from_ns ? -1 : left->from_ns > right->from_ns;
+}
+
+/* How long at least one of them lasts, and from the first start to the last end. */
+static int64_t
+union_ns(GArray *intervals, int64_t *span_ns)
+{
+	int64_t busy_ns = 0, end_ns = INT64_MIN;
+
+	g_array_sort(intervals, by_start);
+	for (unsigned i = 0; i < intervals->len; i++) {
+		const struct interval *next = &g_array_index(intervals, struct interval, i);
+
+		if (next->to_ns > end_ns) {
+			busy_ns += next->to_ns - MAX(next->from_ns, end_ns);
+			end_ns = next->to_ns;
+		}
+	}
+	*span_ns = intervals->len == 0 ? 0
+		: end_ns - g_array_index(intervals, struct interval, 0).from_ns;
+	return busy_ns;
+}
+
+struct moment {
+	int64_t at_ns;
+	int step;
+};
+
+static gint
+by_time(gconstpointer a, gconstpointer b)
+{
+	const struct moment *left = a, *right = b;
+
+	return left->at_ns < right->at_ns ? -1 : left->at_ns > right->at_ns ? 1
+		: left->step - right->step;
+}
+
+static int
+most_at_once(GArray *moments)
+{
+	int now = 0, most = 0;
+
+	g_array_sort(moments, by_time);
+	for (unsigned i = 0; i < moments->len; i++) {
+		now += g_array_index(moments, struct moment, i).step;
+		most = MAX(most, now);
+	}
+	return most;
+}
+
+/* What is kept while the lines are read. */
+struct reading {
+	GArray *intervals;		/* of calls of clients with a capture */
+	GHashTable *connections;	/* "client connection" to GArray of struct moment */
+	GHashTable *moved;		/* "client direction" to double *, bytes */
+	double lossless_network_ns, lossy_network_ns;
+	unsigned lossless, lossy;
+};
+
+static void
+note_moments(struct reading *reading, const struct trace *trace, unsigned line, int64_t from_ns, int64_t to_ns)
+{
+	char *key = g_strconcat(table_text(trace->truth, line, "client"), " ",
+		table_text(trace->truth, line, "connection"), NULL);
+	GArray *moments = g_hash_table_lookup(reading->connections, key);
+	struct moment start = { from_ns, 1 }, end = { to_ns, -1 };
+
+	if (moments == NULL) {
+		moments = g_array_new(FALSE, FALSE, sizeof start);
+		g_hash_table_insert(reading->connections, key, moments);
+	} else {
+		g_free(key);
+	}
+	g_array_append_val(moments, start);
+	g_array_append_val(moments, end);
+}
+
+static void
+note_moved(struct reading *reading, const struct trace *trace, unsigned line)
+{
+	bool write = table_is(trace->truth, line, "proc", "WRITE");
+	char *key = g_strconcat(table_text(trace->truth, line, "client"), write ? " w" : " r", NULL);
+	double *sum = g_hash_table_lookup(reading->moved, key);
+
+	if (sum == NULL) {
+		sum = g_new0(double, 1);
+		g_hash_table_insert(reading->moved, key, sum);
+	} else {
+		g_free(key);
+	}
+	*sum += (double)table_number(trace->truth, line, write ? "size" : "moved");
+}
+
+static void
+read_call(const struct trace *trace, unsigned line, struct facts *facts, struct reading *reading)
+{
+	const struct table *truth = trace->truth;
+	int64_t sent_ns = table_number(truth, line, "c_call_first");
+	int64_t back_ns = table_number(truth, line, "c_reply_last");
+	int64_t arrived_ns = table_number(truth, line, "s_call_last");
+	int64_t replied_ns = table_number(truth, line, "s_reply_first");
+	unsigned lost = (unsigned)(table_number(truth, line, "call_lost")
+		+ table_number(truth, line, "reply_lost"));
+	struct interval interval = { sent_ns, back_ns };
+	double network_ns;
+
+	if (sent_ns == UNKNOWN || back_ns == UNKNOWN || arrived_ns == UNKNOWN || replied_ns == UNKNOWN)
+		return;
+	network_ns = (double)(back_ns - sent_ns - replied_ns + arrived_ns);
+	facts->calls++;
+	facts->total_ns += (double)(back_ns - sent_ns);
+	facts->server_ns += (double)(replied_ns - arrived_ns);
+	facts->network_ns += network_ns;
+	facts->least_network_ns = facts->calls == 1 ? network_ns : MIN(facts->least_network_ns, network_ns);
+	facts->service_ns += (double)table_number(truth, line, "service_ns");
+	facts->thread_wait_ns += (double)table_number(truth, line, "thread_wait_ns");
+	facts->disk_wait_ns += (double)table_number(truth, line, "disk_wait_ns");
+	facts->slot_wait_ns += (double)table_number(truth, line, "slot_wait_ns");
+	facts->waited_thread += table_number(truth, line, "thread_wait_ns") > 0;
+	facts->waited_slot += table_number(truth, line, "slot_wait_ns") > 0;
+	facts->window_closed_ns += (double)table_number(truth, line, "s_window_closed_ns");
+	facts->reads += table_is(truth, line, "proc", "READ");
+	facts->lost_segments += lost;
+	*(lost > 0 ? &reading->lossy_network_ns : &reading->lossless_network_ns) += network_ns;
+	*(lost > 0 ? &reading->lossy : &reading->lossless) += 1;
+	note_moments(reading, trace, line, sent_ns, back_ns);
+	note_moved(reading, trace, line);
+	if (table_number(truth, line, "client") < trace->config.clients)
+		g_array_append_val(reading->intervals, interval);
+}
+
+static void
+conclude(const struct trace *trace, struct facts *facts, struct reading *reading)
+{
+	double *const means[] = {
+		&facts->total_ns, &facts->server_ns, &facts->network_ns, &facts->service_ns,
+		&facts->thread_wait_ns, &facts->disk_wait_ns, &facts->slot_wait_ns,
+		&facts->waited_thread, &facts->waited_slot, &facts->window_closed_ns, &facts->reads,
+	};
+	double n = MAX(facts->calls, 1);
+	double in_flight_ns = 0;
+	int64_t span_ns;
+	int64_t busy_ns = union_ns(reading->intervals, &span_ns);
+	double slowest_line = (double)MIN(trace->config.rate_bits[0], trace->config.rate_bits[1]);
+	GHashTableIter iter;
+	gpointer value;
+
+	for (unsigned i = 0; i < reading->intervals->len; i++) {
+		const struct interval *call = &g_array_index(reading->intervals, struct interval, i);
+
+		in_flight_ns += (double)(call->to_ns - call->from_ns);
+	}
+	if (reading->lossy > 0 && reading->lossless > 0)
+		facts->loss_cost_share = MAX(0, reading->lossy_network_ns
+			- reading->lossless_network_ns / reading->lossless * reading->lossy) / facts->total_ns;
+	for (unsigned i = 0; i < G_N_ELEMENTS(means); i++)
+		*means[i] /= n;
+	facts->idle_share = span_ns > 0 ? 1 - (double)busy_ns / (double)span_ns : 0;
+	facts->in_flight = busy_ns > 0 ? in_flight_ns / (double)busy_ns : 0;
+	g_hash_table_iter_init(&iter, reading->connections);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		facts->most_in_flight = MAX(facts->most_in_flight, most_at_once(value));
+	g_hash_table_iter_init(&iter, reading->moved);
+	while (slowest_line > 0 && span_ns > 0 && g_hash_table_iter_next(&iter, NULL, &value))
+		facts->line_use = MAX(facts->line_use, 8e9 * *(double *)value / (double)span_ns / slowest_line);
+}
+
+void
+facts_of(const struct trace *trace, struct facts *facts)
+{
+	struct reading reading = {
+		.intervals = g_array_new(FALSE, FALSE, sizeof(struct interval)),
+		.connections = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+			(GDestroyNotify)g_array_unref),
+		.moved = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+	};
+
+	*facts = (struct facts){ 0 };
+	for (unsigned i = 0; i < trace->truth->lines->len; i++)
+		read_call(trace, i, facts, &reading);
+	conclude(trace, facts, &reading);
+	g_array_unref(reading.intervals);
+	g_hash_table_unref(reading.connections);
+	g_hash_table_unref(reading.moved);
+}
+
+/* ---- what is told ---- */
+
+static double
+number(json_t *evidence, const char *key)
+{
+	json_t *value = json_object_get(evidence, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* NULL when the evidence lies within [least, most]. */
+static char *
+outside(json_t *evidence, const char *key, double least, double most)
+{
+	double told = number(evidence, key);
+
+	if (told >= least && told <= most)
+		return NULL;
+	return g_strdup_printf("%s is %.6g, %.6g to %.6g would be right", key, told, least, most);
+}
+
+static int64_t
+round_trip_ns(const struct trace *trace)
+{
+	return trace->config.delay_ns[0] + trace->config.delay_ns[1];
+}
+
+static enum cause
+verdict(bool present, bool absent)
+{
+	return present ? CAUSE_PRESENT : absent ? CAUSE_ABSENT : CAUSE_UNCLEAR;
+}
+
+/* ---- threads ---- */
+
+/* So many calls that the relation can be seen, in captures that hold them. */
+static bool
+captures_carry(const struct trace *trace, const struct facts *facts)
+{
+	return facts->calls >= 300 && !captures_lack(trace) && !has_option(trace, "unanswered")
+		&& trace->config.capture[TRACE_SERVER].snaplen_bytes >= 200;
+}
+
+static bool
+threads_lack(const struct facts *facts)
+{
+	return facts->waited_thread >= 0.3 && facts->thread_wait_ns >= 0.3 * facts->service_ns;
+}
+
+static enum cause
+cause_threads(const struct trace *trace, const struct facts *facts)
+{
+	bool enough = facts->calls >= MAX(300, 20 * trace->config.threads);
+	bool drops = has_option(trace, "drop") || has_option(trace, "burst")
+		|| has_option(trace, "capture-stop");
+
+	return verdict(threads_lack(facts) && enough && !drops && !has_option(trace, "stall"),
+		facts->waited_thread < 0.01);
+}
+
+static char *
+wrong_threads(const struct trace *trace, const struct facts *facts, json_t *evidence)
+{
+	int64_t threads = trace->config.threads;
+	double slack = threads > 20 ? ceil(0.05 * (double)threads) : 1;
+
+	(void)facts;
+	if (json_is_null(json_object_get(evidence, "threads")))
+		return NULL;
+	return outside(evidence, "threads", (double)threads - slack, (double)threads + slack);
+}
+
+/* ---- the server ---- */
+
+static enum cause
+cause_slow_service(const struct trace *trace, const struct facts *facts)
+{
+	double waited_ns = facts->thread_wait_ns + facts->disk_wait_ns;
+	bool slow = facts->server_ns >= 0.7 * facts->total_ns && facts->service_ns >= 10e6;
+
+	return verdict(slow && waited_ns < 0.1 * facts->server_ns && captures_carry(trace, facts),
+		facts->server_ns < 1e6 || facts->server_ns < 0.3 * facts->total_ns
+		|| (threads_lack(facts) && facts->service_ns < 3e6));
+}
+
+/* ---- slots ---- */
+
+static bool
+is_table_size(double slots)
+{
+	static const double sizes[] = { 2, 16, 64, 65, 128, 180 };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++)
+		if (slots == sizes[i])
+			return true;
+	return false;
+}
+
+static bool
+line_is_full(const struct facts *facts)
+{
+	return facts->line_use >= 0.7;
+}
+
+static enum cause
+cause_slots(const struct trace *trace, const struct facts *facts)
+{
+	bool flat = trace->config.rate == 0 && trace->config.think.a_ns == 0;
+	bool waits = facts->slot_wait_ns > 0.3 * facts->total_ns && facts->waited_slot >= 0.7;
+	bool helps = facts->thread_wait_ns < 0.05 * facts->server_ns
+		&& facts->disk_wait_ns < 0.05 * facts->server_ns && !line_is_full(facts)
+		&& facts->lost_segments == 0;
+
+	return verdict(waits && helps && trace->config.slots >= 2 && captures_carry(trace, facts),
+		threads_lack(facts) || line_is_full(facts)
+		|| (facts->waited_slot < 0.01 && !(flat && is_table_size(facts->most_in_flight))));
+}
+
+static char *
+wrong_slots(const struct trace *trace, const struct facts *facts, json_t *evidence)
+{
+	if (facts->waited_slot < 0.01)
+		return outside(evidence, "slots", facts->most_in_flight, facts->most_in_flight);
+	return outside(evidence, "slots", (double)trace->config.slots, (double)trace->config.slots);
+}
+
+static enum cause
+cause_session_slots(const struct trace *trace, const struct facts *facts)
+{
+	(void)trace;
+	(void)facts;
+	return CAUSE_ABSENT;	/* NFSv3 has no sessions */
+}
+
+static enum cause
+cause_many_slots(const struct trace *trace, const struct facts *facts)
+{
+	bool many = facts->most_in_flight > 128;
+
+	return verdict(many && facts->window_closed_ns > 0 && facts->thread_wait_ns > 0.8 * facts->server_ns
+		&& captures_carry(trace, facts), !many);
+}
+
+/* ---- the network ---- */
+
+static enum cause
+cause_path_delay(const struct trace *trace, const struct facts *facts)
+{
+	double path_ns = (double)round_trip_ns(trace);
+
+	return verdict(path_ns >= 5e6 && path_ns >= 0.6 * facts->total_ns && facts->lost_segments == 0
+		&& captures_carry(trace, facts),
+		path_ns + (double)(trace->config.jitter_ns[0] + trace->config.jitter_ns[1]) < 0.6e6
+		|| path_ns < 0.1 * facts->total_ns);
+}
+
+static char *
+wrong_path_delay(const struct trace *trace, const struct facts *facts, json_t *evidence)
+{
+	return outside(evidence, "min_ns", (double)round_trip_ns(trace), 1.05 * facts->least_network_ns + 1000);
+}
+
+static enum cause
+cause_bandwidth(const struct trace *trace, const struct facts *facts)
+{
+	return verdict(facts->line_use >= 0.8 && facts->network_ns >= 0.5 * facts->total_ns
+		&& facts->lost_segments == 0 && captures_carry(trace, facts), facts->line_use < 0.3);
+}
+
+/* Payload is what a line carries less the headers of its packets: 4 to 8 % at an MSS of 1448. */
+static char *
+wrong_bandwidth(const struct trace *trace, const struct facts *facts, json_t *evidence)
+{
+	double line = (double)MIN(trace->config.rate_bits[0], trace->config.rate_bits[1]);
+
+	return outside(evidence, "rate_bps", 0.85 * line, facts->line_use > 0 ? line : 0);
+}
+
+static enum cause
+cause_loss(const struct trace *trace, const struct facts *facts)
+{
+	return verdict(facts->lost_segments >= 5 && facts->loss_cost_share >= 0.1
+		&& captures_carry(trace, facts), facts->lost_segments == 0);
+}
+
+/* Of a retransmission that was lost as well both may be counted or one. */
+static char *
+wrong_loss(const struct trace *trace, const struct facts *facts, json_t *evidence)
+{
+	double lost = facts->lost_segments;
+
+	return has_option(trace, "gso") || captures_lack(trace) ? NULL
+		: outside(evidence, "segments", 0.7 * lost - 1, 1.1 * lost + 2);
+}
+
+/* ---- the client ---- */
+
+static enum cause
+cause_idle(const struct trace *trace, const struct facts *facts)
+{
+	return verdict(facts->idle_share >= 0.8 && facts->calls >= 50 && !captures_lack(trace),
+		facts->idle_share <= 0.4);
+}
+
+static enum cause
+cause_serial(const struct trace *trace, const struct facts *facts)
+{
+	bool serial = trace->config.sequential && trace->config.callers == 1 && trace->config.clients == 1;
+
+	return verdict(serial && facts->reads >= 0.9 && facts->idle_share < 0.3 && captures_carry(trace, facts),
+		!trace->config.sequential || facts->in_flight > 1.5);
+}
+
+/* ---- the captures ---- */
+
+static enum cause
+cause_translation(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return has_option(trace, "nat") || has_option(trace, "virtual-server") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+static enum cause
+cause_step(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return has_option(trace, "step") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+static enum cause
+cause_drops(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return captures_lack(trace) ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+static enum cause
+cause_retransmission(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return has_option(trace, "timeo") || has_option(trace, "reconnect") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+static enum cause
+cause_jukebox(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return has_option(trace, "jukebox") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+const struct rule rules[] = {
+	{ "server-thread-saturation", "threads", cause_threads, wrong_threads },
+	{ "server-slow-service", "service", cause_slow_service, NULL },
+	{ "client-slot-saturation", "slots", cause_slots, wrong_slots },
+	{ "session-slot-saturation", "session", cause_session_slots, NULL },
+	{ "slot-count-too-high", "toomany", cause_many_slots, NULL },
+	{ "network-path-delay", "path", cause_path_delay, wrong_path_delay },
+	{ "network-bandwidth", "bandwidth", cause_bandwidth, wrong_bandwidth },
+	{ "network-loss", "loss", cause_loss, wrong_loss },
+	{ "idle-wire", "idle", cause_idle, NULL },
+	{ "serial-client", "serial", cause_serial, NULL },
+	{ "address-translation", "nat", cause_translation, NULL },
+	{ "clock-step", "step", cause_step, NULL },
+	{ "capture-drops", "drops", cause_drops, NULL },
+	{ "rpc-retransmission", "rpc", cause_retransmission, NULL },
+	{ "jukebox-delay", "jukebox", cause_jukebox, NULL },
+	{ NULL, NULL, NULL, NULL }
+};
