@@ -16,7 +16,7 @@ enum {
 	LATE_NS = 1000 * 1000 * 1000,
 	/* A direction that began mid-stream and was never acknowledged to its end is fresh after so long. */
 	FRESH_S = 3,
-	/* A hole whose other direction was never captured is given up after so long. */
+	/* A hole whose other direction was never captured, or a direction of which nothing is, is given up after so long. */
 	SILENT_HOLE_NS = 2 * 1000 * 1000 * 1000,
 	/* Bytes on a connection that was not recognised as RPC before it is only probed. */
 	PROBATION_BYTES = 64 * 1024,

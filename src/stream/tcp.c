@@ -213,9 +213,15 @@ settle_half(struct stream *stream, struct connection *connection, uint8_t direct
 {
 	struct half *half = &connection->half[direction];
 
-	/* a direction of which nothing is captured is lost from its first acknowledgement on */
+	/*
+	 * A direction of which nothing is captured is lost from its first
+	 * acknowledgement on; if it only begins late, what was acknowledged before
+	 * had been on its way when the capture began.
+	 */
 	if (half->starting && (half->captured || half->ack_marks == 0))
 		return false;
+	if (half->starting && stream->now_ns - half->ack_mark[0].ts_ns < SILENT_HOLE_NS)
+		return true;
 	half->starting = false;
 	for (;;) {
 		int64_t end = half->held != NULL ? half->held->slice.offset : INT64_MAX;

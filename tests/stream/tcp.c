@@ -290,6 +290,29 @@ Test(tcp, one_direction_only)
 	wire_free(wire);
 }
 
+/* The capture begins under load: replies that were on their way then are not lost in it. */
+Test(tcp, acknowledged_before_its_first_packet)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t before = wire_append(wire, TO_CLIENT, 7, 3000);
+	uint32_t call[3], reply;
+
+	for (uint32_t i = 0; i < 3; i++)
+		call[i] = wire_getattr(wire, 10 + i);
+	reply = wire_getattr_reply(wire, 10);
+	/* three calls, each with an acknowledgement of a reply that left before the capture began */
+	for (uint32_t i = 0; i < 3; i++)
+		wire_send(wire, TO_SERVER, call[i], call[1] - call[0], before + 1000 * (i + 1), MS * (i + 1));
+	wire_wait(wire, 50 * MS);
+	wire_send(wire, TO_CLIENT, reply, wire->len[TO_CLIENT] - reply, call[2] + call[1] - call[0], 60 * MS);
+	wire_finish(wire, 100 * MS);
+	cr_assert_eq(wire->tcp->lost_segments, 0);
+	cr_assert_eq(wire->tcp->lost_bytes, 0);
+	cr_assert_eq(wire_op(wire, 10)->outcome, OP_ANSWERED);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
 /* A hole while the other direction is silent is given up by time, not waited for. */
 Test(tcp, hole_without_the_other_direction)
 {
