@@ -435,6 +435,38 @@ cause_drops(const struct trace *trace, const struct facts *facts)
 	return captures_lack(trace) ? CAUSE_UNCLEAR : CAUSE_ABSENT;
 }
 
+/* Snap length of any size may hide a header behind others in its frame. */
+static enum cause
+cause_truncated(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return has_option(trace, "snaplen") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+static enum cause
+cause_overlap(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return captures_lack(trace) || trace->config.capture[TRACE_SERVER].snaplen_bytes < 128
+		? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
+/* They are given in the right order. */
+static enum cause
+cause_swapped(const struct trace *trace, const struct facts *facts)
+{
+	(void)trace;
+	(void)facts;
+	return CAUSE_ABSENT;
+}
+
+static enum cause
+cause_duplicates(const struct trace *trace, const struct facts *facts)
+{
+	(void)facts;
+	return has_option(trace, "duplicate") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+}
+
 static enum cause
 cause_retransmission(const struct trace *trace, const struct facts *facts)
 {
@@ -463,6 +495,10 @@ const struct rule rules[] = {
 	{ "address-translation", "nat", cause_translation, NULL },
 	{ "clock-step", "step", cause_step, NULL },
 	{ "capture-drops", "drops", cause_drops, NULL },
+	{ "capture-truncated", "truncated", cause_truncated, NULL },
+	{ "capture-overlap", "overlap", cause_overlap, NULL },
+	{ "capture-swapped", "swapped", cause_swapped, NULL },
+	{ "capture-duplicates", "twice", cause_duplicates, NULL },
 	{ "rpc-retransmission", "rpc", cause_retransmission, NULL },
 	{ "jukebox-delay", "jukebox", cause_jukebox, NULL },
 	{ NULL, NULL, NULL, NULL }
