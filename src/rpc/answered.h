@@ -1,7 +1,8 @@
 /*
- * Calls over UDP that were answered lately: a copy that comes within the life
- * of an entry in a server's duplicate request cache is the same call, sent
- * again because its reply was lost.
+ * Calls that were answered lately, to know a copy of them that was sent again,
+ * and the reply to it. Over UDP a copy that comes within the life of an entry
+ * in a server's duplicate request cache is the same call, sent again because
+ * its reply was lost; over TCP the caller judges.
  */
 #ifndef RPC_ANSWERED_H
 #define RPC_ANSWERED_H
@@ -10,14 +11,29 @@
 
 struct answered;
 
-/* 4096 calls, the oldest give way. */
-struct answered *answered_new(void);
+struct answered_call {
+	uint64_t connection;
+	int64_t ts_ns;			/* of its reply */
+	int64_t reply_end;		/* stream offset behind its reply; 0 over UDP */
+	uint32_t xid, program, version, procedure;
+	struct arg_print print;
+	uint8_t direction;
+};
+
+/* Room for so many calls, a power of two; the oldest give way. */
+struct answered *answered_new(unsigned calls);
 void answered_free(struct answered *answered);
 /* The reply of a call came at ts_ns. */
-void answered_add(struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns);
-/* The latest call with this XID on its connection that was answered within 120 s before ts_ns: is op a copy of it? */
+void answered_add(struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns,
+    int64_t reply_end);
+/* The latest with this XID on its connection, if it is still there; else NULL. Borrowed until the next one is added. */
+const struct answered_call *answered_find(const struct answered *answered, uint64_t connection, uint8_t direction,
+    uint32_t xid);
+/* Are both the same call by all but time? */
+bool answered_agrees(const struct answered_call *call, const struct nfs_op *op);
+/* Over UDP: the latest call with this XID on its connection that was answered within 120 s before ts_ns: is op a copy of it? */
 bool answered_is_copy(const struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns);
-/* Was any call with this XID on the connection answered within 120 s before ts_ns? */
+/* Over UDP: was any call with this XID on the connection answered within 120 s before ts_ns? */
 bool answered_has(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid, int64_t ts_ns);
 
 #endif

@@ -22,6 +22,8 @@ enum {
 	/* A reply this much in front of its call in time still is its reply: packets may be out of order. */
 	REPLY_BEFORE_CALL_NS = 200 * NS_PER_US,
 	RECENT = 8,
+	LATELY = 512,			/* answered calls of a shard that copies and second replies are known by */
+	LATELY_UDP = 4096,
 	NEAR_XIDS = 1 << 16,
 	CALL_PROGRAM_END = 16,		/* XID, type, RPC version, program: RFC 5531 section 9 */
 	TRANSIENT_PROGRAMS = 0x40000000,	/* RFC 5531 section 8.3: callback programs and above */
@@ -60,6 +62,7 @@ struct calls {
 	struct rpc_counters counters;
 	struct outstanding *table;
 	uint32_t orphan_room, orphan_limit;	/* of all connections */
+	struct answered *lately;	/* answered over TCP; NULL until the first */
 	struct answered *answered;	/* over UDP; NULL until the first */
 };
 
@@ -81,6 +84,7 @@ calls_free(struct calls *calls)
 	if (calls == NULL)
 		return;
 	outstanding_free(calls->table);
+	answered_free(calls->lately);
 	answered_free(calls->answered);
 	g_free(calls);
 }
@@ -105,11 +109,18 @@ rpc_counters_add(struct rpc_counters *sum, const struct rpc_counters *part)
 /* ---- a call's end ---- */
 
 static void
-remember_answered(struct call *call)
+remember_answered(struct calls *calls, const struct call *call, const struct connection_info *connection)
 {
+	const struct nfs_op *op = &call->op;
 	struct peer *peer = call->peer;
 	struct recent *recent;
 
+	if (calls->lately == NULL)
+		calls->lately = answered_new(LATELY);
+	answered_add(calls->lately, op, call->direction, op_has(op, OP_HAS_REPLY_LAST) ? op->reply_last_ns :
+	    op->reply_first_ns, call->reply_end);
+	if (connection_acked(connection, !call->direction) >= call->reply_end)
+		return;
 	if (peer->recent == NULL)
 		peer->recent = g_new0(struct recent, RECENT);
 	recent = &peer->recent[peer->recent_next++ % RECENT];
@@ -122,8 +133,8 @@ static void
 remember_datagram(struct calls *calls, const struct call *call)
 {
 	if (calls->answered == NULL)
-		calls->answered = answered_new();
-	answered_add(calls->answered, &call->op, call->direction, call->op.reply_first_ns);
+		calls->answered = answered_new(LATELY_UDP);
+	answered_add(calls->answered, &call->op, call->direction, call->op.reply_first_ns, 0);
 }
 
 static void
@@ -150,8 +161,8 @@ emit_answered(struct calls *calls, struct call *call, const struct connection_in
 		op->valid |= OP_HAS_PATH;
 	if (connection->datagrams)
 		remember_datagram(calls, call);
-	else if (connection_acked(connection, !call->direction) < call->reply_end)
-		remember_answered(call);
+	else
+		remember_answered(calls, call, connection);
 	emit(calls, call, OP_ANSWERED);
 }
 
@@ -254,28 +265,21 @@ same_call(const struct nfs_op *a, const struct nfs_op *b)
 
 /*
  * True when op is a copy of a call that is answered: over TCP one whose reply
- * the client had not acknowledged.
+ * the client had not acknowledged. Copies that were held up behind a hole were
+ * there before the reply was.
  */
 static bool
 is_recent(const struct calls *calls, const struct peer *peer, const struct nfs_op *op, uint8_t direction)
 {
-	int64_t acked;
+	const struct answered_call *call;
 
 	if (peer->connection->datagrams)
 		return calls->answered != NULL && answered_is_copy(calls->answered, op, direction, op->call_first_ns);
-	acked = connection_acked(peer->connection, !direction);
-	if (peer->recent == NULL)
+	if (calls->lately == NULL)
 		return false;
-	for (unsigned i = 0; i < RECENT; i++) {
-		const struct recent *recent = &peer->recent[i];
-
-		if (recent->used && recent->xid == op->xid && recent->direction == direction &&
-		    recent->reply_end > acked && recent->program == op->program &&
-		    recent->version == op->version && recent->procedure == op->procedure &&
-		    fingerprint_agrees(&recent->print, &op->print))
-			return true;
-	}
-	return false;
+	call = answered_find(calls->lately, op->connection, direction, op->xid);
+	return call != NULL && answered_agrees(call, op) && (op->call_first_ns < call->ts_ns ||
+	    connection_acked_before(peer->connection, !direction, op->call_first_ns) < call->reply_end);
 }
 
 /* True for a reply to a call that was answered lately: to a copy of it that was sent again. */
@@ -285,10 +289,8 @@ is_second_reply(const struct calls *calls, const struct peer *peer, uint32_t xid
 	if (peer->connection->datagrams)
 		return calls->answered != NULL &&
 		    answered_has(calls->answered, peer->connection->serial, direction, xid, ts_ns);
-	for (unsigned i = 0; peer->recent != NULL && i < RECENT; i++)
-		if (peer->recent[i].used && peer->recent[i].xid == xid && peer->recent[i].direction == direction)
-			return true;
-	return false;
+	return calls->lately != NULL &&
+	    answered_find(calls->lately, peer->connection->serial, direction, xid) != NULL;
 }
 
 static struct xdr_cursor

@@ -105,6 +105,8 @@ struct half {
 	int64_t next;		/* everything below was delivered */
 	int64_t fin_offset;
 	int64_t acked;		/* by the other direction, highest */
+	int64_t acked_ns;	/* stamp of that */
+	int64_t acked_before;	/* highest by earlier stamps; INT64_MIN: none */
 	uint8_t ack_marks, ack_room;
 	uint8_t place_marks, place_room;
 	struct mark *ack_mark;		/* those that went beyond what was delivered, in order */

@@ -143,5 +143,7 @@ int connection_caller(const struct connection_info *connection);
 int64_t connection_path_ns(const struct connection_info *connection);
 /* Highest stream offset of a direction that the other end has acknowledged; INT64_MIN if none. */
 int64_t connection_acked(const struct connection_info *connection, uint8_t direction);
+/* The same by acknowledgements stamped before that, of late: whatever is stamped alike, its order says nothing. */
+int64_t connection_acked_before(const struct connection_info *connection, uint8_t direction, int64_t ts_ns);
 
 #endif

@@ -515,6 +515,9 @@ acknowledge(struct stream *stream, struct connection *connection, const struct s
 	/* a FIN takes one number behind the data */
 	if (half->fin)
 		offset = MIN(offset, half->fin_offset);
+	if (!half->acked_known || half->acked_ns != segment->packet->ts_ns)
+		half->acked_before = half->acked_known ? half->acked : INT64_MIN;
+	half->acked_ns = segment->packet->ts_ns;
 	half->acked = offset;
 	half->acked_known = true;
 	half->fresh |= offset == half->next && !half->starting && half->held == NULL;

@@ -89,6 +89,63 @@ Test(calls, copy_behind_an_unacknowledged_reply)
 	wire_free(wire);
 }
 
+/* A copy that came before the reply, and was held up behind a hole until the reply was acknowledged. */
+Test(calls, copy_held_up_behind_a_hole)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t first, other, copy;
+
+	first = wire_read(wire, 5, 4096, 100);
+	other = wire_getattr(wire, 6);
+	copy = wire_read(wire, 5, 4096, 100);
+	wire_open(wire, 1 * MS);
+	wire_send(wire, TO_SERVER, copy, wire->len[TO_SERVER] - copy, 0, 22 * MS);
+	wire_send(wire, TO_SERVER, first, other - first, 0, 203 * MS);
+	wire_read_reply(wire, 5, 100);
+	wire_send(wire, TO_CLIENT, 0, wire->len[TO_CLIENT], other, 204 * MS);
+	wire_ack(wire, TO_SERVER, wire->len[TO_SERVER], wire->len[TO_CLIENT], 205 * MS);
+	wire_send(wire, TO_SERVER, other, copy - other, 0, 206 * MS);
+	send_reply(wire, wire_getattr_reply(wire, 6), 207 * MS);
+	send_reply(wire, wire_read_reply(wire, 5, 100), 208 * MS);
+	wire_finish(wire, 300 * MS);
+	cr_assert_eq(wire->rpc->calls, 2);
+	cr_assert_eq(wire->rpc->retransmitted_calls, 1);
+	cr_assert_eq(wire->rpc->orphan_replies, 0);
+	cr_assert_eq(wire_op(wire, 5)->reply_last_ns, 204 * MS);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
+/* Copy, reply and acknowledgement at one time: their order in the file says nothing. */
+Test(calls, copies_and_acknowledgements_of_one_stamp)
+{
+	for (unsigned order = 0; order < 4; order++) {
+		struct wire *wire = wire_new(0, 0);
+		uint32_t call, copy, reply;
+
+		call = wire_read(wire, 5, 4096, 100);
+		copy = wire_read(wire, 5, 4096, 100);
+		reply = wire_read_reply(wire, 5, 100);
+		wire_open(wire, 1 * MS);
+		wire_send(wire, TO_SERVER, call, copy - call, 0, 10 * MS);
+		if (order & 1)
+			wire_ack(wire, TO_SERVER, copy, wire->len[TO_CLIENT], 20 * MS);
+		wire_send(wire, TO_CLIENT, reply, wire->len[TO_CLIENT] - reply, copy, 20 * MS);
+		if (order == 0)
+			wire_ack(wire, TO_SERVER, copy, wire->len[TO_CLIENT], 20 * MS);
+		wire_send(wire, TO_SERVER, copy, wire->len[TO_SERVER] - copy, 0, 20 * MS);
+		if (order == 2)
+			wire_ack(wire, TO_SERVER, copy, wire->len[TO_CLIENT], 20 * MS);
+		send_reply(wire, wire_read_reply(wire, 5, 100), 30 * MS);
+		wire_finish(wire, 100 * MS);
+		cr_assert_eq(wire->rpc->calls, 1, "order %u", order);
+		cr_assert_eq(wire->rpc->retransmitted_calls, 1, "order %u", order);
+		cr_assert_eq(wire->rpc->orphan_replies, 0, "order %u", order);
+		wire_check_books(wire);
+		wire_free(wire);
+	}
+}
+
 /* An XID that is used again while the first call still waits leaves that one without a reply. */
 Test(calls, xid_taken_by_another_call)
 {

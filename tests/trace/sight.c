@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+enum { MARK_BYTES = 4 };
+
 struct sight_piece {
 	uint64_t from, to;
 	uint64_t visible;	/* from <= visible <= to */
@@ -172,7 +174,10 @@ seen(const struct sight *sight, struct sight_record *record)
 {
 	struct coverage c = { 0 };
 	uint64_t length = record->end - record->start;
-	uint64_t header = record->header_end - record->start;
+	/* A mark that was lost in part, or all of it, is no more than a length: what follows may show the record. */
+	uint64_t header_start = record->start + MARK_BYTES;
+	uint64_t header = record->header_end - header_start;
+	int64_t behind_mark_ns = TRACE_NEVER;
 
 	for (uint32_t i = sight->first; i < sight->count; i++) {
 		const struct sight_piece *p = &sight->piece[i];
@@ -181,12 +186,16 @@ seen(const struct sight *sight, struct sight_record *record)
 			break;
 		if (p->from <= record->start && p->to > record->start)
 			record->first_ns = p->at_ns;
+		if (p->from <= header_start && p->to > header_start)
+			behind_mark_ns = p->at_ns;
 		c.captured += overlap(p->from, p->to, record->start, record->end);
 		c.visible += overlap(p->from, p->visible, record->start, record->end);
-		c.header_captured += overlap(p->from, p->to, record->start, record->header_end);
-		c.header_visible += overlap(p->from, p->visible, record->start,
+		c.header_captured += overlap(p->from, p->to, header_start, record->header_end);
+		c.header_visible += overlap(p->from, p->visible, header_start,
 			record->header_end);
 	}
+	if (record->first_ns == TRACE_NEVER)
+		record->first_ns = behind_mark_ns;
 	if (c.visible == length)
 		return TRACE_SEEN_FULL;
 	if (c.header_visible == header)

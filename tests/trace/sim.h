@@ -119,6 +119,7 @@ struct call {
 	struct call_times call_ideal[TRACE_SIDES], reply_ideal[TRACE_SIDES];
 	struct call_times call_shown[TRACE_SIDES], reply_shown[TRACE_SIDES];
 	enum trace_seen call_seen[TRACE_SIDES], reply_seen[TRACE_SIDES];
+	const struct conn *last_copy;	/* of the call: on this connection */
 };
 
 /* `head`, `bulk` and `pad` zero bytes follow one another. */

@@ -176,11 +176,16 @@ earliest(int64_t *at_ns, int64_t candidate_ns)
 		*at_ns = candidate_ns;
 }
 
-/* Of a call: the first copy's start, and the first copy that was complete. */
+/*
+ * Of a call: the first copy's start, and the first copy that was complete. On one
+ * connection the first is that in the stream, even if parts of later ones came
+ * before its retransmission did.
+ */
 static void
-merge_call(struct call_times *times, const struct call_times *copy)
+merge_call(struct call_times *times, const struct call_times *copy, bool follows)
 {
-	earliest(&times->first_ns, copy->first_ns);
+	if (!follows || times->first_ns == TRACE_NEVER)
+		earliest(&times->first_ns, copy->first_ns);
 	earliest(&times->last_ns, copy->last_ns);
 }
 
@@ -207,14 +212,18 @@ merge_record(struct record *record)
 			is_call ? &call->call_seen[side] : &call->reply_seen[side];
 
 		if (is_call) {
-			merge_call(&call->call_ideal[side], &record->ideal[side]);
-			merge_call(&call->call_shown[side], &record->shown[side]);
+			bool follows = call->last_copy == record->half->conn;
+
+			merge_call(&call->call_ideal[side], &record->ideal[side], follows);
+			merge_call(&call->call_shown[side], &record->shown[side], follows);
 		} else {
 			merge_reply(&call->reply_ideal[side], &record->ideal[side]);
 			merge_reply(&call->reply_shown[side], &record->shown[side]);
 		}
 		*seen = MAX(*seen, record->seen[side]);
 	}
+	if (is_call)
+		call->last_copy = record->half->conn;
 }
 
 static bool

@@ -211,8 +211,9 @@ struct trace_config {
  *                       whether or not the packet was captured. first: of the packet that
  *                       first carried the first byte; last: when every byte up to the end
  *                       of the record had passed. With several copies of a call: the
- *                       earliest first and the earliest last; of a reply: those of the
- *                       first one that was complete. Empty: it never happened.
+ *                       earliest first and the earliest last, of copies on one connection
+ *                       the first of the one that is first in its stream; of a reply: those
+ *                       of the first one that was complete. Empty: it never happened.
  *   file_c_call_first .. file_c_reply_last
  *                       the same eight as the capture shows them: in the host's clock, in
  *                       the file's resolution, from captured packets only. A byte that was
