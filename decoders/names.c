@@ -24,25 +24,6 @@ static const struct decoder_procedure nfs2[] = {
 };
 DECODER(nfs2_decoder, 100003, 2, "2", nfs2);
 
-/* RFC 7530 section 16 */
-static const struct decoder_procedure nfs4[] = {
-	{ .name = "NULL" }, { .name = "COMPOUND" },
-};
-DECODER(nfs4_decoder, 100003, 4, "4", nfs4);
-
-/* RFC 7530 section 16 and RFC 8881 section 20: a transient program of the client's choice (RFC 5531 section 8.3) */
-static const struct decoder_procedure nfs4cb[] = {
-	{ .name = "CB_NULL" }, { .name = "CB_COMPOUND" },
-};
-const struct decoder nfs4cb_decoder = {
-	.program = 0x40000000,
-	.program_last = 0x5fffffff,
-	.version = 1,
-	.label = "nfs4cb",
-	.procedures = nfs4cb,
-	.procedure_count = COUNT(nfs4cb),
-};
-
 /* RFC 1094 appendix A, RFC 1813 section 5.2 */
 static const struct decoder_procedure mount[] = {
 	{ .name = "NULL" }, { .name = "MNT" }, { .name = "DUMP" }, { .name = "UMNT" },

@@ -28,6 +28,11 @@ struct decoder {
 	const char *label;	/* what reports call it: "3", "mount3" */
 	const struct decoder_procedure *procedures;	/* index = procedure number */
 	uint32_t procedure_count;
+	/* where a procedure is a list of operations, else 0 and NULL */
+	uint32_t compound;				/* that procedure: its calls go by their main operation */
+	const char *(*operation_name)(uint32_t operation);	/* NULL when it has no name */
+	const char *const *minor_labels;		/* labels by minor version; NULL: label holds for all */
+	uint32_t minor_count;
 };
 
 /* All decoders, NULL-terminated. */

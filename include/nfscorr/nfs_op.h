@@ -22,8 +22,11 @@ enum op_has {
 	OP_HAS_MOVED = 1 << 7,
 	OP_HAS_STABLE = 1 << 8,
 	OP_HAS_STATUS = 1 << 9,
-	OP_HAS_SLOT = 1 << 10,
+	OP_HAS_SLOT = 1 << 10,		/* slot, slot_sequence, session */
 	OP_HAS_PATH = 1 << 11,
+	OP_HAS_SLOT_USED = 1 << 12,	/* slot_used_highest */
+	OP_HAS_SLOT_LIMITS = 1 << 13,	/* slot_highest, slot_target */
+	OP_HAS_GRANTED = 1 << 14,	/* slots_granted, session */
 	OP_TIMES = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST,
 };
 
@@ -52,6 +55,28 @@ enum op_flag {
 	OP_COPIES_MISSED = 1 << 11,	/* calls of its connection were missed before it: copies of it, perhaps */
 	OP_JOINED = 1 << 6,		/* its copies came over more than one connection */
 	OP_CONNECTION_ENDED = 1 << 5,	/* no reply, and its connection is over: it may be sent again on another */
+	OP_OTHER_REPLY = 1 << 12,	/* the reply's operations are not the call's: a decoder's word to who asked it */
+};
+
+enum { OP_MINOR_UNKNOWN = UINT8_MAX };
+
+/* Operations of a COMPOUND that are kept, and what stands for one that does not fit a byte. */
+enum { OP_LIST = 16, OP_LIST_OTHER = UINT8_MAX };
+
+/*
+ * How much an operation says about what its COMPOUND is for: its main
+ * operation is the first one of the lowest class.
+ */
+enum op_class {
+	OP_CLASS_DATA = 1,	/* READ, WRITE, COMMIT, and what moves data otherwise */
+	OP_CLASS_OTHER,
+	OP_CLASS_DELEGRETURN,
+	OP_CLASS_LAYOUT,
+	OP_CLASS_LOOKUP,
+	OP_CLASS_ATTRIBUTES,
+	OP_CLASS_HANDLE,
+	OP_CLASS_SEQUENCE,
+	OP_CLASS_NONE,		/* no operation was seen */
 };
 
 /*
@@ -81,19 +106,29 @@ struct nfs_op {
 	uint64_t connection;			/* serial of the connection's epoch in its capture, from 1 */
 	struct net_endpoint client, server;
 	uint32_t xid, program, version, procedure;
-	uint32_t minor, operation;		/* of a COMPOUND; else 0 and the procedure */
+	uint32_t minor, operation;		/* of a COMPOUND, while not seen OP_MINOR_UNKNOWN and the procedure; else 0 and the procedure */
 	uint32_t status;			/* the protocol's own; 0 is OK */
 	uint32_t requested_bytes, moved_bytes;
 	uint32_t stable;			/* WRITE: stable_how of the call (RFC 1813 section 3.3.7) */
 	uint32_t retransmits;			/* copies after the first */
-	uint32_t slot;
+	/* SEQUENCE (RFC 8881 section 18.46); the callback's own for CB_SEQUENCE (section 20.9) */
+	uint32_t slot, slot_sequence;
+	uint32_t slot_used_highest;		/* sa_highest_slotid: the highest that the caller has in use */
+	uint32_t slot_highest, slot_target;	/* sr_highest_slotid, sr_target_highest_slotid: of the reply */
+	uint32_t slots_granted;			/* CREATE_SESSION's reply: ca_maxrequests of the fore channel (section 18.36) */
+	uint64_t session;			/* hash of the session id */
 	int64_t path_ns;			/* smallest round trip from this capture point to the server so far */
 	uint64_t file_offset;
 	uint64_t file;				/* hash of the file handle */
 	struct arg_print print;
 	uint32_t valid;				/* enum op_has */
 	uint8_t outcome;			/* enum op_outcome */
+	uint8_t operation_class;		/* enum op_class of the operation of a COMPOUND; else 0 */
 	uint16_t flags;				/* enum op_flag */
+	/* COMPOUND: the call's operations as far as they were seen, in order */
+	uint8_t operations[OP_LIST];
+	uint16_t operations_seen;		/* may exceed OP_LIST */
+	bool operations_all;			/* there are no more of them */
 };
 
 static inline bool

@@ -79,6 +79,19 @@ note_overlap(struct correlate_facts *facts, const struct nfs_op *server)
 		facts->overlap_last_ns = server->reply_last_ns;
 }
 
+/* Where the capture of one side cut a COMPOUND in front of its main operation, the other side names it. */
+static void
+share_operation(struct nfs_op *to, const struct nfs_op *from)
+{
+	if (to->minor == OP_MINOR_UNKNOWN)
+		to->minor = from->minor;
+	if (from->operation_class != 0 && from->operation_class < to->operation_class) {
+		to->operation = from->operation;
+		to->operation_class = from->operation_class;
+		to->valid &= ~(uint32_t)(OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_REQUESTED | OP_HAS_MOVED | OP_HAS_STABLE);
+	}
+}
+
 /* By the roles as they are now known. */
 static void
 emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
@@ -93,6 +106,10 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 		pair->op[server_side] = *first;
 	if (client != NULL)
 		pair->op[!server_side] = *client;
+	if (first != NULL && client != NULL) {
+		share_operation(&pair->op[PAIR_CLIENT], &pair->op[PAIR_SERVER]);
+		share_operation(&pair->op[PAIR_SERVER], &pair->op[PAIR_CLIENT]);
+	}
 	if (match == MATCH_SERVER_ONLY || match == MATCH_CLIENT_ONLY)
 		match = pair->has[PAIR_SERVER] ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
 	pair->match = (uint8_t)match;

@@ -302,7 +302,7 @@ record_cursor(const struct rpc_record *record)
 	    .total = grows ? UINT32_MAX : record->total_len, .beyond = record->head_beyond };
 }
 
-static void reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
+static bool reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
     const struct reply_times *times);
 
 static void
@@ -316,8 +316,9 @@ adopt_orphan(struct calls *calls, struct call *call)
 		return;
 	if (rpc_header_read(orphan.head, &message) != HEADER_READ)
 		return;
+	if (!reply_head(calls, call, &message, &orphan.times))
+		return;
 	calls->counters.orphan_replies--;
-	reply_head(calls, call, &message, &orphan.times);
 	if (orphan.complete) {
 		call->op.reply_last_ns = orphan.times.last_ns;
 		call->op.valid |= OP_HAS_REPLY_LAST;
@@ -339,6 +340,10 @@ read_call(const struct rpc_record *record, const struct rpc_message *message, st
 	op->program = message->program;
 	op->version = message->version;
 	op->operation = op->procedure = message->procedure;
+	if (decoder != NULL && decoder->minor_labels != NULL)
+		op->minor = OP_MINOR_UNKNOWN;
+	if (decoder != NULL && decoder->operation_name != NULL && op->procedure == decoder->compound)
+		op->operation_class = OP_CLASS_NONE;
 	op->call_first_ns = record->first_ns;
 	op->call_frame = record->first_frame;
 	op->call_order = record->first_order;
@@ -421,15 +426,42 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	return HEAD_TAKEN;
 }
 
-/* What a reply says of its call. Malformed results keep the times. */
-static void
+/* The function that reads a reply's results into the call's op, body then stands at them; NULL: nothing to read. */
+static decode_fn *
+results_reader(const struct call *call, const struct rpc_message *message, struct xdr_cursor *body)
+{
+	const struct decoder *decoder = decoder_find(call->op.program, call->op.version);
+
+	*body = message->body;
+	if (!rpc_message_succeeded(message) || decoder == NULL || call->protection == RPC_HIDDEN ||
+	    call->op.procedure >= decoder->procedure_count)
+		return NULL;
+	if (call->protection == RPC_INTEGRITY)
+		rpc_skip_integrity(body);
+	return decoder->procedures[call->op.procedure].reply;
+}
+
+/*
+ * What a reply says of its call. Malformed results keep the times. False when
+ * it is the reply to another call; this one is as it was then.
+ */
+static bool
 reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
     const struct reply_times *times)
 {
 	struct nfs_op *op = &call->op;
-	struct xdr_cursor body = message->body;
-	const struct decoder *decoder = decoder_find(op->program, op->version);
+	struct xdr_cursor body;
+	decode_fn *read = results_reader(call, message, &body);
+	uint32_t valid = op->valid;
+	uint16_t flags = op->flags;
 
+	if (read != NULL)
+		read(&body, op);
+	if (op->flags & OP_OTHER_REPLY) {
+		op->valid = valid;
+		op->flags = flags;
+		return false;
+	}
 	op->reply_first_ns = times->first_ns;
 	op->reply_frame = times->first_frame;
 	op->reply_order = times->first_order;
@@ -439,37 +471,27 @@ reply_head(struct calls *calls, struct call *call, const struct rpc_message *mes
 		op->flags |= OP_REPLY_TIME_DEDUCED;
 	if (times->filled)
 		op->flags |= OP_REPLY_TIME_FILLED;
-	if (!message->header_complete)
-		return;
-	if (call->protection == RPC_INTEGRITY)
-		rpc_skip_integrity(&body);
-	if (!rpc_message_succeeded(message))
+	if (message->header_complete && !rpc_message_succeeded(message))
 		op->flags |= OP_RPC_ERROR;
-	else if (call->protection != RPC_HIDDEN && decoder != NULL && op->procedure < decoder->procedure_count &&
-	    decoder->procedures[op->procedure].reply != NULL)
-		decoder->procedures[op->procedure].reply(&body, op);
 	if (body.status == XDR_MALFORMED) {
 		op->flags |= OP_REPLY_MALFORMED;
 		calls->counters.malformed++;
 	}
+	return true;
 }
 
 /* True when the results go on behind what is here. */
 static bool
 reply_goes_on(const struct call *call, const struct rpc_message *message)
 {
-	const struct decoder *decoder = decoder_find(call->op.program, call->op.version);
-	struct xdr_cursor body = message->body;
-	struct nfs_op trial = { 0 };
+	struct xdr_cursor body;
+	decode_fn *read = results_reader(call, message, &body);
+	struct nfs_op trial;
 
-	if (call->protection == RPC_INTEGRITY)
-		rpc_skip_integrity(&body);
-	if (body.beyond != XDR_SHORT || !rpc_message_succeeded(message) || decoder == NULL ||
-	    call->protection == RPC_HIDDEN ||
-	    call->op.procedure >= decoder->procedure_count ||
-	    decoder->procedures[call->op.procedure].reply == NULL)
+	if (read == NULL || body.beyond != XDR_SHORT)
 		return false;
-	decoder->procedures[call->op.procedure].reply(&body, &trial);
+	trial = call->op;
+	read(&body, &trial);
 	return body.status == XDR_SHORT;
 }
 
@@ -481,8 +503,7 @@ is_believable(const struct call *call, const struct rpc_message *message)
 	struct calls nowhere = { 0 };
 	struct reply_times times = { 0 };
 
-	reply_head(&nowhere, &trial, message, &times);
-	return !(trial.op.flags & OP_REPLY_MALFORMED) &&
+	return reply_head(&nowhere, &trial, message, &times) && !(trial.op.flags & OP_REPLY_MALFORMED) &&
 	    (!op_has(&trial.op, OP_HAS_MOVED | OP_HAS_REQUESTED) || trial.op.moved_bytes <= trial.op.requested_bytes);
 }
 
@@ -510,8 +531,7 @@ take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_mess
 			record->token = outstanding_token(calls->table, call);
 		return HEAD_TAKEN;
 	}
-	if (call != NULL) {
-		reply_head(calls, call, message, &times);
+	if (call != NULL && reply_head(calls, call, message, &times)) {
 		record->token = outstanding_token(calls->table, call);
 		return HEAD_TAKEN;
 	}

@@ -286,6 +286,17 @@ wire_write(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size)
 	return at;
 }
 
+uint32_t
+wire_words(struct wire *wire, enum wire_direction direction, const uint32_t *words, uint32_t count)
+{
+	uint32_t offset = wire->len[direction];
+
+	put_u32(wire, direction, 0x80000000 | count * 4);
+	for (uint32_t i = 0; i < count; i++)
+		put_u32(wire, direction, words[i]);
+	return offset;
+}
+
 const struct nfs_op *
 wire_op(const struct wire *wire, uint32_t xid)
 {

@@ -67,6 +67,8 @@ uint32_t wire_getattr_reply(struct wire *wire, uint32_t xid);
 uint32_t wire_read(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size);
 uint32_t wire_read_reply(struct wire *wire, uint32_t xid, uint32_t size);
 uint32_t wire_write(struct wire *wire, uint32_t xid, uint64_t offset, uint32_t size);
+/* Appends a record of words, its mark in front of them; gives its offset. */
+uint32_t wire_words(struct wire *wire, enum wire_direction direction, const uint32_t *words, uint32_t count);
 /* Appends raw bytes; fill is the value of each. */
 uint32_t wire_append(struct wire *wire, enum wire_direction direction, uint8_t fill, uint32_t len);
 /* The finished op of an XID, the first of several; fails the test if there is none. */
