@@ -210,6 +210,9 @@ static const struct sample {
 	{ "slot-saturation", { "client-slot-saturation" } },
 	{ "slow-network", { "network-path-delay", "network-loss" } },
 	{ "healthy", { NULL } },
+	{ "case-threads", { "server-thread-saturation" } },
+	{ "case-slots", { "client-slot-saturation" } },
+	{ "case-storage", { "server-slow-service" } },
 };
 
 static bool

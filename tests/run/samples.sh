@@ -160,4 +160,7 @@ try thread-saturation server 600
 try slot-saturation server 600
 try slow-network network 350
 try healthy server 500
+try case-threads server 1800
+try case-slots server 1400
+try case-storage server 600
 finish
