@@ -326,6 +326,30 @@ put_threads_unanswered(GRand *rand, struct shape *shape)
 	add(shape, "give-up=%" PRId64, 30 * shape->service_ns);
 }
 
+/* Calls come whether or not earlier ones are answered; nearly as many as the threads can do. */
+static void
+put_threads_open(GRand *rand, struct shape *shape)
+{
+	put_threads(rand, shape, any(rand, laws));
+	shape->mix = "READ";
+	shape->threads = MIN(shape->threads, 32);
+	shape->calls = MAX(2000, 80 * shape->threads);
+	shape->rate = (0.85 + 0.2 * g_rand_double(rand)) * shape->threads * 1e9 / (double)shape->service_ns
+		/ (shape->clients + shape->extra_clients);
+	shape->slots = 4096;
+	shape->line_bits = INT64_C(100000000000);
+}
+
+/* Both too few: more slots would not help. */
+static void
+put_threads_and_slots(GRand *rand, struct shape *shape)
+{
+	put_threads(rand, shape, any(rand, laws));
+	shape->slots = (int)ceil(1.5 * shape->threads / (shape->clients + shape->extra_clients));
+	shape->callers = 3 * shape->slots;
+	shape->think_ns = 0;
+}
+
 /* Packets missing from the captures of a saturated server. */
 static void
 put_threads_drops(GRand *rand, struct shape *shape)
@@ -354,6 +378,22 @@ put_slots(GRand *rand, struct shape *shape)
 	shape->service_ns = (int64_t)scale(rand, 100e3, 1e6);
 	shape->payload_bytes = 1 << between(rand, 9, 12);
 	make_line_fast(shape);
+	add(shape, "pause-every=0");
+}
+
+/* As many callers as a known table has slots, and no table that limits them. */
+static void
+put_callers(GRand *rand, struct shape *shape)
+{
+	static const int sizes[] = { 2, 16, 64, 65, 128 };
+
+	shape->callers = sizes[between(rand, 0, G_N_ELEMENTS(sizes) - 1)];
+	shape->nconnect = 1;
+	shape->clients = 1;
+	shape->rate = 0;
+	shape->think_ns = one_in(rand, 2) ? 0 : (shape->service_ns + shape->round_trip_ns) / 3;
+	make_room(shape);
+	shape->slots = 256;
 	add(shape, "pause-every=0");
 }
 
@@ -743,8 +783,11 @@ const struct trouble troubles[] = {
 	{ "threads-third", put_threads_third, 16, 2 },
 	{ "threads-midstream", put_threads_midstream, 16, 2 },
 	{ "threads-unanswered", put_threads_unanswered, 16, 2 },
+	{ "threads-open", put_threads_open, 16, 2 },
+	{ "threads-and-slots", put_threads_and_slots, 16, 2 },
 	{ "threads-drops", put_threads_drops, 16, 2 },
 	{ "slots", put_slots, 30, 3 },
+	{ "as-many-callers", put_callers, 16, 2 },
 	{ "slow-storage", put_slow_storage, 20, 2 },
 	{ "queueing-storage", put_queueing_storage, 20, 2 },
 	{ "lock", put_lock, 20, 2 },
