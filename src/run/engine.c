@@ -359,6 +359,7 @@ judge_findings(const struct report *report, const struct quality *quality)
 		.clocks = report->correlated != NULL ? report->clocks : NULL,
 		.aggregate = report->aggregate,
 		.quality = quality,
+		.ids = report->ids,
 	};
 
 	return findings_judge(&facts);
@@ -387,8 +388,8 @@ conclude(struct engine *engine, struct conclusion *conclusion)
 	};
 	conclusion->quality = quality_judge(report->captures, report->capture_count, report->correlated,
 	    report->clocks, totals);
-	conclusion->verdict = verdict_judge(conclusion->quality, totals);
 	conclusion->findings = judge_findings(report, conclusion->quality);
+	conclusion->verdict = verdict_judge(conclusion->quality, totals, conclusion->findings);
 	conclusion->why_nothing = explain_nothing(engine, report);
 	report->quality = conclusion->quality;
 	report->verdict = conclusion->verdict;

@@ -39,6 +39,7 @@ struct pipeline {
 	struct defragment *defragment;
 	struct shard shard[PIPELINE_SHARDS];
 	struct reconnect *reconnect;
+	struct lines *lines;
 	op_sink_fn *sink;
 	void *context;
 	uint64_t hash_seed;
@@ -75,6 +76,7 @@ give_out(void *context, const struct nfs_op *op)
 	struct pipeline *pipeline = context;
 
 	vote_endpoints(pipeline, op);
+	lines_note(pipeline->lines, &op->client, &op->server);
 	pipeline->sink(pipeline->context, op);
 }
 
@@ -141,6 +143,8 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 	source_set_on_gone(sources, reorder_gone, pipeline->reorder);
 	pipeline->duplicates = duplicates_new();
 	pipeline->defragment = defragment_new();
+	pipeline->lines = lines_new();
+	pipeline->facts.lines = pipeline->lines;
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
 	pipeline->context = context;
@@ -189,6 +193,7 @@ pipeline_free(struct pipeline *pipeline)
 	duplicates_free(pipeline->duplicates);
 	source_set_free(pipeline->sources);	/* tells the reorder of what goes */
 	defragment_free(pipeline->defragment);
+	lines_free(pipeline->lines);
 	reorder_free(pipeline->reorder);
 	g_free(pipeline->files);
 	g_free(pipeline);
@@ -247,6 +252,8 @@ take_segment(struct pipeline *pipeline, const struct segment *segment)
 		pipeline->facts.duplicate_packets++;
 		return;
 	}
+	if (segment->payload_wire_len > 0)
+		lines_add(pipeline->lines, &segment->key, segment->direction, segment->packet, segment->payload_wire_len);
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
 	shard = XXH3_64bits(&segment->key, sizeof segment->key) >> SHARD_SHIFT;
 	hash = XXH3_64bits_withSeed(&segment->key, sizeof segment->key, pipeline->hash_seed);
@@ -269,6 +276,7 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 		pipeline->facts.duplicate_packets++;
 		return;
 	}
+	lines_add(pipeline->lines, &datagram.key, datagram.direction, packet, datagram.wire_len);
 	/* Not by the ports, which only the first fragment of a datagram has. */
 	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> SHARD_SHIFT;
 	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hash_seed);
@@ -374,6 +382,7 @@ set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 		stream_clock_set_back(pipeline->shard[i].stream, now_ns);
 		datagrams_clock_set_back(pipeline->shard[i].datagrams);
 	}
+	lines_break(pipeline->lines);
 	pipeline->newest_ns = pipeline->next_tick_ns = now_ns;
 }
 

@@ -3,8 +3,11 @@
 #include <glib.h>
 
 #include "stats/breakdown.h"
+#include "stats/flight.h"
 #include "stats/rows.h"
+#include "stats/serial.h"
 #include "stats/slowest.h"
+#include "stats/transit.h"
 
 struct aggregate {
 	unsigned captures;
@@ -15,6 +18,9 @@ struct aggregate {
 	struct slowest *slowest;
 	struct slowest *alone[2];		/* enum pair_side; with one capture only */
 	struct aggregate_totals totals;
+	struct flight *flight;			/* a capture */
+	struct serial *serial;			/* a capture */
+	struct transit *transit;		/* a client's capture */
 	GPtrArray **side_view;			/* a capture */
 	GPtrArray *matched_view;
 	GPtrArray *breakdown_view[BREAKDOWN_KINDS];
@@ -28,6 +34,9 @@ aggregate_new(unsigned captures, unsigned top)
 	aggregate->captures = captures;
 	row_keys_init(&aggregate->keys);
 	aggregate->side = g_malloc0_n(captures, sizeof(*aggregate->side));
+	aggregate->flight = g_new0(struct flight, captures);
+	aggregate->serial = g_new0(struct serial, captures);
+	aggregate->transit = g_new0(struct transit, captures);
 	aggregate->side_view = g_new0(GPtrArray *, captures);
 	for (unsigned i = 0; i < captures; i++)
 		aggregate->side_view[i] = g_ptr_array_new();
@@ -50,6 +59,7 @@ aggregate_free(struct aggregate *aggregate)
 	for (unsigned i = 0; i < aggregate->captures; i++) {
 		for (unsigned number = 0; number < ROW_KEYS; number++)
 			side_row_free(aggregate->side[i][number]);
+		transit_clear(&aggregate->transit[i]);
 		g_ptr_array_unref(aggregate->side_view[i]);
 	}
 	for (unsigned number = 0; number < ROW_KEYS; number++)
@@ -62,6 +72,9 @@ aggregate_free(struct aggregate *aggregate)
 	slowest_free(aggregate->alone[PAIR_SERVER]);
 	slowest_free(aggregate->alone[PAIR_CLIENT]);
 	g_ptr_array_unref(aggregate->matched_view);
+	g_free(aggregate->flight);
+	g_free(aggregate->serial);
+	g_free(aggregate->transit);
 	g_free(aggregate->side_view);
 	g_free(aggregate->side);
 	g_free(aggregate);
@@ -112,8 +125,10 @@ aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs
 {
 	struct row_key key = row_key_of(op);
 
+	flight_add(&aggregate->flight[capture], op);
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED)
 		return;
+	serial_add(&aggregate->serial[capture], op);
 	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
 	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED)
 		return;
@@ -146,6 +161,7 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 	key = row_key_of(pair_op(pair));
 	number = row_number(&aggregate->keys, &key);
 	totals_add(&aggregate->totals, &pair->parts);
+	transit_add(&aggregate->transit[pair->client_capture], pair);
 	matched_row_add(matched_row(aggregate, number), pair);
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		breakdown_add(aggregate->breakdown[kind], pair, number, moved != NULL ? moved->moved_bytes : 0);
@@ -177,6 +193,11 @@ aggregate_merge(struct aggregate *into, const struct aggregate *from)
 		}
 		if (from->matched[number] != NULL)
 			matched_row_merge(matched_row(into, to), from->matched[number]);
+	}
+	for (unsigned i = 0; i < MIN(into->captures, from->captures); i++) {
+		flight_merge(&into->flight[i], &from->flight[i]);
+		serial_merge(&into->serial[i], &from->serial[i]);
+		transit_merge(&into->transit[i], &from->transit[i]);
 	}
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		breakdown_merge(into->breakdown[kind], from->breakdown[kind]);
@@ -268,13 +289,40 @@ aggregate_totals(const struct aggregate *aggregate)
 	return &aggregate->totals;
 }
 
+const struct flight *
+aggregate_flight(const struct aggregate *aggregate, unsigned capture)
+{
+	return &aggregate->flight[capture];
+}
+
+const struct serial *
+aggregate_serial(const struct aggregate *aggregate, unsigned capture)
+{
+	return &aggregate->serial[capture];
+}
+
+const struct transit *
+aggregate_transit(const struct aggregate *aggregate, unsigned client)
+{
+	return &aggregate->transit[client];
+}
+
 void
 aggregate_exchange_sides(struct aggregate *aggregate)
 {
+	struct flight flight;
+	struct serial serial;
+
 	for (unsigned number = 0; number < ROW_KEYS; number++) {
 		struct side_row *first = aggregate->side[0][number];
 
 		aggregate->side[0][number] = aggregate->side[1][number];
 		aggregate->side[1][number] = first;
 	}
+	flight = aggregate->flight[0];
+	aggregate->flight[0] = aggregate->flight[1];
+	aggregate->flight[1] = flight;
+	serial = aggregate->serial[0];
+	aggregate->serial[0] = aggregate->serial[1];
+	aggregate->serial[1] = serial;
 }

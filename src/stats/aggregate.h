@@ -10,6 +10,9 @@
 #include "correlate/op_pair.h"
 
 struct aggregate;
+struct flight;
+struct serial;
+struct transit;
 
 enum {
 	BREAKDOWN_ROWS = 1000,	/* kept a kind; the smallest give way to "others" */
@@ -122,5 +125,10 @@ struct aggregate_totals {
 	uint64_t by_call[PARTS];	/* calls in which the part is the largest; the first of equals */
 };
 const struct aggregate_totals *aggregate_totals(const struct aggregate *aggregate);
+
+/* Of one capture's ops: flight.h, serial.h. Of one client's pairs, from 0: transit.h. */
+const struct flight *aggregate_flight(const struct aggregate *aggregate, unsigned capture);
+const struct serial *aggregate_serial(const struct aggregate *aggregate, unsigned capture);
+const struct transit *aggregate_transit(const struct aggregate *aggregate, unsigned client);
 
 #endif

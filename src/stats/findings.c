@@ -17,6 +17,11 @@ static const struct rule {
 	finding_rule_fn *judge;
 	const struct remedies *remedies;
 } rules[] = {
+	{ "server-slow-service", COMPONENT_SERVER, rule_server_slow_service, &remedies_slow_service },
+	{ "network-path-delay", COMPONENT_NETWORK, rule_network_path_delay, &remedies_path_delay },
+	{ "network-bandwidth", COMPONENT_NETWORK, rule_network_bandwidth, &remedies_bandwidth },
+	{ "serial-client", COMPONENT_CLIENT, rule_serial_client, &remedies_serial_client },
+	{ "idle-wire", COMPONENT_CLIENT, rule_idle_wire, &remedies_idle_wire },
 	{ "address-translation", COMPONENT_CAPTURE, rule_address_translation, NULL },
 	{ "capture-drops", COMPONENT_CAPTURE, rule_capture_drops, &remedies_capture },
 	{ "capture-truncated", COMPONENT_CAPTURE, rule_capture_truncated, &remedies_capture },
@@ -45,6 +50,9 @@ findings_judge(const struct facts *facts)
 	for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
 		struct finding finding = { .id = rules[i].id, .component = rules[i].component };
 
+		/* poor captures support findings about themselves only, as they support no verdict */
+		if (facts->quality->level == QUALITY_POOR && rules[i].component != COMPONENT_CAPTURE)
+			continue;
 		if (rules[i].remedies != NULL)
 			finding.remedies = *rules[i].remedies;
 		if (rules[i].judge(facts, findings, &finding))

@@ -19,6 +19,7 @@ struct facts {
 	const struct clock_facts *clocks;	/* per client; NULL with one capture */
 	struct aggregate *aggregate;		/* read only */
 	const struct quality *quality;
+	const struct ids *ids;			/* names of clients; NULL: they are numbered */
 };
 
 /* What to change on one system. All static text; setting, command and note may be NULL. */
@@ -55,6 +56,7 @@ struct finding {
 	const char *id;		/* static text */
 	enum component component;
 	enum confidence confidence;
+	bool outside_wire;	/* shows that more time passes outside the wire than on it, in the client */
 	char *text;		/* owned: sentences with their full stops: what, and by how much */
 	char *doubt;		/* owned: what else looks the same and what would settle it; NULL: nothing */
 	struct finding_value value[FINDING_VALUES];

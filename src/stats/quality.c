@@ -80,6 +80,13 @@ cut_explains_orphans(const struct capture_facts *facts)
 	return facts->rpc.hidden_records > 0 && facts->truncated_packets > 0;
 }
 
+/* So does a beginning in the middle of connections: the calls came before it. */
+static bool
+loss_explains_orphans(const struct capture_facts *facts)
+{
+	return !cut_explains_orphans(facts) && facts->tcp.mid_stream == 0;
+}
+
 static bool
 judge_lost(const struct evidence *evidence, struct quality_reason *reason)
 {
@@ -88,7 +95,7 @@ judge_lost(const struct evidence *evidence, struct quality_reason *reason)
 	const struct stream_counters *tcp = &facts->tcp;
 	uint64_t bytes = tcp->payload_bytes + tcp->lost_bytes;
 	uint64_t unmatched = facts->rpc.outcomes[OP_LOST_IN_CAPTURE] +
-	    (cut_explains_orphans(facts) ? 0 : facts->rpc.orphan_replies);
+	    (loss_explains_orphans(facts) ? facts->rpc.orphan_replies : 0);
 	uint64_t calls = facts->rpc.calls + facts->rpc.orphan_replies;
 	g_autoptr(GString) text = g_string_new(NULL);
 
@@ -105,7 +112,7 @@ judge_lost(const struct evidence *evidence, struct quality_reason *reason)
 		    since_start(facts, tcp->first_loss_ns), since_start(facts, tcp->last_loss_ns));
 	if (unmatched > 0)
 		g_string_append_printf(text, "; calls without reply%s that may lie there: %" G_GUINT64_FORMAT
-		    " (%.3g %%)", cut_explains_orphans(facts) ? "" : " or replies without call",
+		    " (%.3g %%)", loss_explains_orphans(facts) ? " or replies without call" : "",
 		    unmatched, percent(unmatched, calls));
 	reason->text = g_string_free(g_steal_pointer(&text), FALSE);
 	return true;
@@ -239,7 +246,8 @@ judge_orphans(const struct evidence *evidence, struct quality_reason *reason)
 	uint64_t orphans = facts->rpc.orphan_replies;
 	g_autofree char *before = NULL;
 
-	if (orphans == 0 || facts->tcp.lost_segments > 0 || cut_explains_orphans(facts))
+	if (orphans == 0 || cut_explains_orphans(facts) ||
+	    (facts->tcp.lost_segments > 0 && loss_explains_orphans(facts)))
 		return false;
 	if (facts->tcp.mid_stream > 0)
 		before = g_strdup_printf("; RPC connections that began before it: %" G_GUINT64_FORMAT " of %"
@@ -547,28 +555,29 @@ static const struct rule {
 	const char *id;
 	bool each_capture;	/* asked of every capture; else once */
 	rule_fn *judge;
+	enum quality_cause cause;
 } rules[] = {
-	{ "capture-swapped", false, judge_side },
-	{ "capture-swapped", false, judge_reversed },
-	{ "capture-overlap", true, judge_no_calls },
-	{ "capture-overlap", false, judge_common },
-	{ "capture-overlap", true, judge_client },
-	{ "capture-overlap", true, judge_copy },
-	{ "capture-overlap", false, judge_given_up },
-	{ "capture-drops", true, judge_lost },
-	{ "capture-drops", true, judge_kernel_drops },
-	{ "capture-drops", true, judge_one_way },
-	{ "capture-drops", true, judge_evicted },
-	{ "capture-truncated", true, judge_hidden },
-	{ "capture-truncated", true, judge_trouble },
-	{ "capture-truncated", true, judge_bad },
-	{ "capture-truncated", true, judge_orphans },
-	{ "clock-step", false, judge_steps },
-	{ "clock-step", true, judge_given_clock },
-	{ "clock-step", true, judge_backward },
-	{ "faster-than-network", false, judge_negative },
-	{ "address-translation", false, judge_translated },
-	{ "capture-duplicates", true, judge_duplicates },
+	{ "capture-swapped", false, judge_side, CAUSE_OTHER },
+	{ "capture-swapped", false, judge_reversed, CAUSE_OTHER },
+	{ "capture-overlap", true, judge_no_calls, CAUSE_OTHER },
+	{ "capture-overlap", false, judge_common, CAUSE_OTHER },
+	{ "capture-overlap", true, judge_client, CAUSE_OTHER },
+	{ "capture-overlap", true, judge_copy, CAUSE_OTHER },
+	{ "capture-overlap", false, judge_given_up, CAUSE_OTHER },
+	{ "capture-drops", true, judge_lost, CAUSE_LOST },
+	{ "capture-drops", true, judge_kernel_drops, CAUSE_KERNEL },
+	{ "capture-drops", true, judge_one_way, CAUSE_ONE_WAY },
+	{ "capture-drops", true, judge_evicted, CAUSE_OTHER },
+	{ "capture-truncated", true, judge_hidden, CAUSE_HIDDEN },
+	{ "capture-truncated", true, judge_trouble, CAUSE_TROUBLE },
+	{ "capture-truncated", true, judge_bad, CAUSE_OTHER },
+	{ "capture-truncated", true, judge_orphans, CAUSE_OTHER },
+	{ "clock-step", false, judge_steps, CAUSE_OTHER },
+	{ "clock-step", true, judge_given_clock, CAUSE_OTHER },
+	{ "clock-step", true, judge_backward, CAUSE_OTHER },
+	{ "faster-than-network", false, judge_negative, CAUSE_OTHER },
+	{ "address-translation", false, judge_translated, CAUSE_OTHER },
+	{ "capture-duplicates", true, judge_duplicates, CAUSE_OTHER },
 };
 
 static void
@@ -604,7 +613,7 @@ quality_judge(const struct capture_facts *facts, unsigned count,
 		unsigned times = rules[i].each_capture ? count : 1;
 
 		for (evidence.capture = 0; evidence.capture < times; evidence.capture++) {
-			struct quality_reason reason = { .id = rules[i].id };
+			struct quality_reason reason = { .id = rules[i].id, .cause = rules[i].cause };
 
 			if (!rules[i].judge(&evidence, &reason))
 				continue;

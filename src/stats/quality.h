@@ -61,8 +61,15 @@ enum { BACKWARD_STEP_NS = 2000000 };
  * given and does not fit are clock-step, captures that are the wrong way round
  * and were not corrected are capture-swapped.
  */
+enum quality_cause {
+	CAUSE_OTHER,
+	CAUSE_LOST, CAUSE_KERNEL, CAUSE_ONE_WAY,	/* of capture-drops */
+	CAUSE_HIDDEN, CAUSE_TROUBLE,	/* of capture-truncated */
+};
+
 struct quality_reason {
 	const char *id;		/* static text */
+	enum quality_cause cause;
 	enum quality_level level;	/* the best level that this reason leaves */
 	uint64_t count;
 	char *text;		/* owned: numbers and where */
@@ -102,8 +109,15 @@ struct verdict {
 	char *text;		/* owned: one sentence, without a full stop */
 };
 
-/* CONTRACT section 2, "Verdict". Caller frees. */
-struct verdict *verdict_judge(const struct quality *quality, const struct aggregate_totals *totals);
+struct findings;
+
+/*
+ * Where most of the time is. A client's finding of high confidence that shows
+ * more time outside the wire than on it comes before the parts of the calls.
+ * Only what a finding marks is called slow. findings may be NULL. Caller frees.
+ */
+struct verdict *verdict_judge(const struct quality *quality, const struct aggregate_totals *totals,
+    const struct findings *findings);
 void verdict_free(struct verdict *verdict);
 
 #endif

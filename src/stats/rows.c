@@ -54,6 +54,21 @@ row_key_of(const struct nfs_op *op)
 	};
 }
 
+enum { PROGRAM_NFS = 100003 };
+
+/* RFC 1094 section 2.2, RFC 1813 section 3.3, RFC 7530 section 16. */
+bool
+op_reads(const struct nfs_op *op)
+{
+	return op->program == PROGRAM_NFS && op->operation == (op->version == 4 ? 25 : 6);
+}
+
+bool
+op_writes(const struct nfs_op *op)
+{
+	return op->program == PROGRAM_NFS && op->operation == (op->version == 4 ? 38 : op->version == 2 ? 8 : 7);
+}
+
 static int
 compare_u32(uint32_t a, uint32_t b)
 {

@@ -44,6 +44,10 @@ void matched_row_add(struct matched_row *row, const struct op_pair *pair);
 void matched_row_merge(struct matched_row *into, const struct matched_row *from);
 void matched_row_free(struct matched_row *row);
 
+/* READ or WRITE of any version of NFS: data in the reply, or in the call. */
+bool op_reads(const struct nfs_op *op);
+bool op_writes(const struct nfs_op *op);
+
 /* From one stamp to another; stamps may be anything, so what leaves 64 bits stops at their end. */
 static inline int64_t
 duration_ns(int64_t from_ns, int64_t to_ns)

@@ -8,6 +8,15 @@
 
 #include "stats/findings.h"
 
+/* rules_server.c */
+finding_rule_fn rule_server_slow_service;
+
+/* rules_client.c */
+finding_rule_fn rule_idle_wire, rule_serial_client;
+
+/* rules_network.c */
+finding_rule_fn rule_network_path_delay, rule_network_bandwidth;
+
 /* rules_capture.c */
 finding_rule_fn rule_address_translation, rule_capture_drops, rule_capture_truncated, rule_capture_overlap,
     rule_capture_swapped, rule_capture_duplicates, rule_clock_step;

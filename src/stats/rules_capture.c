@@ -14,10 +14,10 @@ enum {
 
 /*
  * The reasons of one id that are worse than good, as sentences; NULL when there
- * is none. Any flaw that quality counts is proven by the capture itself.
+ * is none. causes: the bits of enum quality_cause that count.
  */
 static char *
-objections(const struct facts *facts, const char *id)
+objections(const struct facts *facts, const char *id, unsigned causes)
 {
 	GString *text = g_string_new(NULL);
 
@@ -25,7 +25,7 @@ objections(const struct facts *facts, const char *id)
 		const struct quality_reason *reason =
 		    &g_array_index(facts->quality->reasons, struct quality_reason, i);
 
-		if (reason->level == QUALITY_GOOD || !g_str_equal(reason->id, id))
+		if (reason->level == QUALITY_GOOD || !g_str_equal(reason->id, id) || (causes & 1u << reason->cause) == 0)
 			continue;
 		g_string_append_printf(text, "%s%c%s.", text->len > 0 ? " " : "",
 		    g_ascii_toupper(reason->text[0]), reason->text + 1);
@@ -33,10 +33,11 @@ objections(const struct facts *facts, const char *id)
 	return g_string_free(text, text->len == 0);
 }
 
+/* Any flaw that quality counts is proven by the capture itself. */
 static bool
-tell_objections(const struct facts *facts, struct finding *finding)
+tell_objections(const struct facts *facts, struct finding *finding, unsigned causes)
 {
-	finding->text = objections(facts, finding->id);
+	finding->text = objections(facts, finding->id, causes);
 	finding->confidence = CONFIDENCE_HIGH;
 	return finding->text != NULL;
 }
@@ -56,6 +57,7 @@ rule_address_translation(const struct facts *facts, const struct findings *befor
 	return true;
 }
 
+/* Calls that did not fit into this program's tables are no fault of the capture. */
 bool
 rule_capture_drops(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
@@ -63,7 +65,7 @@ rule_capture_drops(const struct facts *facts, const struct findings *before, str
 	bool told = false;
 
 	(void)before;
-	if (!tell_objections(facts, finding))
+	if (!tell_objections(facts, finding, 1u << CAUSE_LOST | 1u << CAUSE_KERNEL | 1u << CAUSE_ONE_WAY))
 		return false;
 	for (unsigned i = 0; i < facts->capture_count; i++) {
 		const struct capture_facts *capture = &facts->captures[i];
@@ -82,13 +84,14 @@ rule_capture_drops(const struct facts *facts, const struct findings *before, str
 	return true;
 }
 
+/* That a capture begins in the middle of connections is no fault of its snap length, and common. */
 bool
 rule_capture_truncated(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
 	uint64_t hidden = 0, truncated = 0;
 
 	(void)before;
-	if (!tell_objections(facts, finding))
+	if (!tell_objections(facts, finding, 1u << CAUSE_HIDDEN | 1u << CAUSE_TROUBLE))
 		return false;
 	for (unsigned i = 0; i < facts->capture_count; i++) {
 		hidden += facts->captures[i].rpc.hidden_records;
@@ -103,7 +106,7 @@ bool
 rule_capture_overlap(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
 	(void)before;
-	if (!tell_objections(facts, finding))
+	if (!tell_objections(facts, finding, 1u << CAUSE_OTHER))
 		return false;
 	if (facts->correlated == NULL)
 		return true;
@@ -128,8 +131,14 @@ rule_capture_swapped(const struct facts *facts, const struct findings *before, s
 	if (corrected)
 		finding->text = g_strdup("The captures were given the other way round, the client's as the server's. "
 		    "This was corrected: the report names them as they are.");
-	else if (!tell_objections(facts, finding))
+	else if (!tell_objections(facts, finding, 1u << CAUSE_OTHER))
 		return false;
+	if (facts->correlated == NULL) {
+		/* the round trips of one capture are a sign, no more */
+		finding->confidence = CONFIDENCE_LOW;
+		finding->doubt = g_strdup("A host that acknowledges late makes its round trips look like those of a way. "
+		    "Where the capture was made settles it.");
+	}
 	finding_word(finding, "corrected", corrected ? "yes" : "no");
 	return true;
 }

@@ -1,4 +1,4 @@
-#include "stats/quality.h"
+#include "stats/findings.h"
 
 enum { PPM = 1000000 };
 
@@ -25,11 +25,70 @@ confidence_of(enum component component, enum quality_level level, double share)
 	return missing == 1 || component == COMPONENT_NETWORK ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
-struct verdict *
-verdict_judge(const struct quality *quality, const struct aggregate_totals *totals)
+/* The first finding of a component that is no mere hint, or any but the component's; NULL: none. */
+static const struct finding *
+finding_for(const struct findings *findings, enum component component, bool other)
 {
+	for (unsigned i = 0; i < findings_count(findings); i++) {
+		const struct finding *finding = findings_at(findings, i);
+
+		if (finding->confidence != CONFIDENCE_LOW && finding->component != COMPONENT_CAPTURE &&
+		    (finding->component == component) != other)
+			return finding;
+	}
+	return NULL;
+}
+
+static const struct finding *
+outside_wire(const struct findings *findings)
+{
+	for (unsigned i = 0; i < findings_count(findings); i++) {
+		const struct finding *finding = findings_at(findings, i);
+
+		if (finding->outside_wire && finding->component == COMPONENT_CLIENT &&
+		    finding->confidence == CONFIDENCE_HIGH)
+			return finding;
+	}
+	return NULL;
+}
+
+/* The largest part, if it has half of the time. */
+static enum component
+largest_part(const struct aggregate_totals *totals, double *share)
+{
+	double server = (double)totals->server_ns / (double)totals->total_ns;
+	double network = (double)totals->network_ns / (double)totals->total_ns;
+
+	*share = MAX(server, network);
+	if (*share * PPM < VERDICT_PPM)
+		return COMPONENT_NONE;
+	return server >= network ? COMPONENT_SERVER : COMPONENT_NETWORK;
+}
+
+static char *
+part_words(enum component component, double share, const struct findings *findings)
+{
+	const char *name = component == COMPONENT_SERVER ? "server" : "network";
+	const char *rest = component == COMPONENT_NETWORK ? ", what the client adds included" : "";
+	const struct finding *fault = finding_for(findings, component, false);
+	const struct finding *elsewhere = finding_for(findings, component, true);
+
+	if (fault != NULL)
+		return g_strdup_printf("the %s is slow: %.0f %% of the time is there%s (%s)", name, 100 * share, rest,
+		    fault->id);
+	if (elsewhere != NULL)
+		return g_strdup_printf("most of the time is in the %s (%.0f %%%s); nothing marks that as a fault, but see %s",
+		    name, 100 * share, rest, elsewhere->id);
+	return g_strdup_printf("most of the time is in the %s (%.0f %%%s); nothing marks it as a fault", name,
+	    100 * share, rest);
+}
+
+struct verdict *
+verdict_judge(const struct quality *quality, const struct aggregate_totals *totals, const struct findings *findings)
+{
+	const struct finding *outside = outside_wire(findings);
 	struct verdict *verdict;
-	double server, share;
+	double share;
 
 	if (quality->level == QUALITY_POOR)
 		return verdict_none(g_strdup("the captures are too poor to say where the time goes"));
@@ -42,18 +101,19 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 		return verdict_none(g_strdup("the time stamps are too coarse to say where the time goes"));
 
 	verdict = g_new0(struct verdict, 1);
-	server = (double)totals->server_ns / (double)totals->total_ns;
-	if (server * PPM >= VERDICT_PPM) {
-		share = server;
-		verdict->component = COMPONENT_SERVER;
-		verdict->text = g_strdup_printf("most of the time is in the server (%.0f %%); nothing marks it as a fault",
-		    100 * share);
-	} else {
-		share = (double)totals->network_ns / (double)totals->total_ns;
-		verdict->component = COMPONENT_NETWORK;
-		verdict->text = g_strdup_printf("most of the time is in the network (%.0f %%, what the client adds included); "
-		    "nothing marks it as a fault", 100 * share);
+	if (outside != NULL) {
+		verdict->component = COMPONENT_CLIENT;
+		verdict->confidence = quality->level == QUALITY_GOOD ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+		verdict->text = g_strdup_printf("more time passes in the client outside the wire than on it (%s)", outside->id);
+		return verdict;
 	}
+	verdict->component = largest_part(totals, &share);
+	if (verdict->component == COMPONENT_NONE) {
+		verdict->confidence = CONFIDENCE_LOW;
+		verdict->text = g_strdup("no part has half of the time");
+		return verdict;
+	}
+	verdict->text = part_words(verdict->component, share, findings);
 	verdict->confidence = confidence_of(verdict->component, quality->level, share);
 	return verdict;
 }

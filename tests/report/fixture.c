@@ -104,13 +104,13 @@ fixture_finish(struct fixture *fixture)
 
 	fixture->quality = quality_judge(report->captures, report->capture_count, report->correlated,
 	    report->clocks, totals);
-	fixture->verdict = verdict_judge(fixture->quality, totals);
 	fixture->findings = findings_judge(&(struct facts){
 		.captures = report->captures, .capture_count = report->capture_count,
 		.correlated = report->correlated, .clocks = report->clocks,
-		.aggregate = fixture->aggregate, .quality = fixture->quality,
+		.aggregate = fixture->aggregate, .quality = fixture->quality, .ids = fixture->ids,
 	});
 	report->findings = fixture->findings;
+	fixture->verdict = verdict_judge(fixture->quality, totals, fixture->findings);
 	report->quality = fixture->quality;
 	report->verdict = fixture->verdict;
 }

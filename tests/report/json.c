@@ -539,13 +539,17 @@ Test(json, findings)
 
 	fixture_init(&fixture, 2, PAIR_SERVER);
 	fixture_fill(&fixture);
+	fixture.captures[0].tcp.payload_bytes = 1000000;
 	fixture.captures[0].tcp.lost_segments = 7;
 	fixture.captures[0].tcp.lost_bytes = 10000;
 	fixture_finish(&fixture);
 	root = parse(&fixture);
 	assert_report(root);
-	cr_assert_eq(json_array_size(json_object_get(root, "findings")), 1);
+	cr_assert_eq(json_array_size(json_object_get(root, "findings")), 2);
 	finding = json_array_get(json_object_get(root, "findings"), 0);
+	cr_assert_str_eq(string(finding, "id"), "idle-wire");
+	cr_assert_float_eq(json_real_value(json_object_get(json_object_get(finding, "evidence"), "idle_share")), 0.946, 0.01);
+	finding = json_array_get(json_object_get(root, "findings"), 1);
 	cr_assert_str_eq(string(finding, "id"), "capture-drops");
 	cr_assert_str_eq(string(finding, "component"), "capture");
 	cr_assert_str_eq(string(finding, "confidence"), "high");

@@ -373,7 +373,7 @@ static void
 assert_verdict(const struct scene *scene, enum component component, enum confidence confidence, const char *text)
 {
 	struct quality *quality = judge(scene);
-	struct verdict *verdict = verdict_judge(quality, &scene->totals);
+	struct verdict *verdict = verdict_judge(quality, &scene->totals, NULL);
 
 	cr_assert_eq(verdict->component, component, "%s", verdict->text);
 	cr_assert_eq(verdict->confidence, confidence, "%s", verdict->text);

@@ -1,7 +1,5 @@
 #include "stats/remedies.h"
 
-#define REMEDIES(list) { .remedy = (list), .count = G_N_ELEMENTS(list) }
-
 static const struct remedy better_capture[] = {
 	{
 		.system = "Linux",

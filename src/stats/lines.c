@@ -1,0 +1,272 @@
+#include "stats/lines.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/arith.h"
+
+enum {
+	SLOTS = 4 * LINES_MAX,
+	OCTAVES = 40,			/* of bit/s */
+	STEPS = 32,			/* linear, in each of them: at most 3 % wide */
+	STEP_BITS = 5,
+	CHUNK_NS = NS_PER_MS,		/* a chunk lasts at least so long ... */
+	CHUNK_FRAMES = 4,		/* ... and has at least so many frames */
+	/*
+	 * A gap longer than both ends a chunk and is not counted. Cards hand over
+	 * what came within some 100 us at once, so that shorter gaps mean nothing.
+	 */
+	GAP_NS = 200 * NS_PER_US,
+	GAP_SPACINGS = 4,		/* mean distances of the frames of the chunk, or of the one before */
+	PEAK_PART = 8,			/* a peak is wide by this part of its rate on either side */
+};
+
+/* What was moved at rates of one bucket. */
+struct at_rate {
+	int64_t time_ns;
+	uint64_t bytes;
+};
+
+struct line {
+	uint8_t from[16], to[16];
+	enum line_end end;
+	int64_t start_ns, last_ns;	/* of the chunk that is open: the frame before its first, its last */
+	int64_t spacing_ns;		/* mean distance of frames in the last chunk */
+	uint32_t frames;		/* in the open chunk */
+	uint64_t bytes, wire_bytes;
+	bool open;
+	uint64_t all_bytes;
+	struct at_rate *rate;		/* OCTAVES * STEPS; NULL until a chunk is closed */
+};
+
+struct lines {
+	struct line line[LINES_MAX];
+	unsigned count;
+	struct line *last[2];		/* found last, by direction of the segment */
+	uint8_t slot[SLOTS];		/* number + 1; 0: free. Few lines, so that collisions are bounded */
+};
+
+struct lines *
+lines_new(void)
+{
+	return g_new0(struct lines, 1);
+}
+
+void
+lines_free(struct lines *lines)
+{
+	if (lines == NULL)
+		return;
+	for (unsigned i = 0; i < lines->count; i++)
+		g_free(lines->line[i].rate);
+	g_free(lines);
+}
+
+static bool
+is_line(const struct line *line, const uint8_t from[16], const uint8_t to[16])
+{
+	return memcmp(line->from, from, sizeof(line->from)) == 0 && memcmp(line->to, to, sizeof(line->to)) == 0;
+}
+
+/* The line between two hosts; NULL when it is not there and not to be made, or no room is left. */
+static struct line *
+find_line(struct lines *lines, const uint8_t from[16], const uint8_t to[16], bool make)
+{
+	uint8_t key[32];
+	size_t at;
+	struct line *line;
+
+	memcpy(key, from, 16);
+	memcpy(key + 16, to, 16);
+	at = XXH3_64bits(key, sizeof(key)) % SLOTS;
+	for (; lines->slot[at] != 0; at = (at + 1) % SLOTS) {
+		line = &lines->line[lines->slot[at] - 1];
+		if (is_line(line, from, to))
+			return line;
+	}
+	if (!make || lines->count == LINES_MAX)
+		return NULL;
+	line = &lines->line[lines->count++];
+	memcpy(line->from, from, sizeof(line->from));
+	memcpy(line->to, to, sizeof(line->to));
+	lines->slot[at] = (uint8_t)lines->count;
+	return line;
+}
+
+static unsigned
+bucket_of(uint64_t rate_bps)
+{
+	unsigned octave;
+
+	if (rate_bps < STEPS)
+		return 0;
+	octave = 63 - (unsigned)__builtin_clzll(rate_bps);
+	if (octave >= OCTAVES)
+		return OCTAVES * STEPS - 1;
+	return octave * STEPS + (unsigned)(rate_bps >> (octave - STEP_BITS)) % STEPS;
+}
+
+static double
+bucket_middle(unsigned bucket)
+{
+	double octave = (double)(UINT64_C(1) << bucket / STEPS);
+
+	return octave * (1 + (bucket % STEPS + 0.5) / STEPS);
+}
+
+/* Headers take their share of a line, so that the rate is that of whole frames. */
+static void
+close_chunk(struct line *line)
+{
+	int64_t time_ns = line->last_ns - line->start_ns;
+	struct at_rate *rate;
+
+	if (line->frames > 0 && time_ns > 0) {
+		if (line->rate == NULL)
+			line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
+		rate = &line->rate[bucket_of((uint64_t)((double)line->wire_bytes * 8e9 / (double)time_ns))];
+		rate->time_ns += time_ns;
+		rate->bytes += line->bytes;
+		line->spacing_ns = time_ns / line->frames;
+	}
+	line->start_ns = line->last_ns;
+	line->frames = 0;
+	line->bytes = line->wire_bytes = 0;
+}
+
+/* Where every gap seems to be a pause, the line has become slower than it was taken for. */
+static bool
+is_pause(struct line *line, int64_t gap_ns)
+{
+	int64_t spacing_ns = line->frames > 0 ? (line->last_ns - line->start_ns) / line->frames : line->spacing_ns;
+
+	if (gap_ns <= GAP_NS || gap_ns / GAP_SPACINGS <= spacing_ns)
+		return false;
+	if (line->frames == 0)
+		line->spacing_ns = spacing_ns == 0 ? gap_ns : 2 * spacing_ns;
+	return true;
+}
+
+void
+lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, const struct packet *packet,
+    uint32_t payload_bytes)
+{
+	const uint8_t *from = key->address[direction], *to = key->address[!direction];
+	struct line *line = lines->last[direction];
+	int64_t ts_ns = packet->ts_ns;
+
+	if (line == NULL || !is_line(line, from, to)) {
+		line = find_line(lines, from, to, true);
+		if (line == NULL)
+			return;
+		lines->last[direction] = line;
+	}
+	line->all_bytes += payload_bytes;
+	if (!line->open || ts_ns < line->last_ns || is_pause(line, ts_ns - line->last_ns)) {
+		close_chunk(line);
+		line->start_ns = line->last_ns = ts_ns;
+		line->open = true;
+		return;
+	}
+	line->last_ns = ts_ns;
+	line->frames++;
+	line->bytes += payload_bytes;
+	line->wire_bytes += packet->wire_len;
+	if (line->frames >= CHUNK_FRAMES && ts_ns - line->start_ns >= CHUNK_NS)
+		close_chunk(line);
+}
+
+void
+lines_note(struct lines *lines, const struct net_endpoint *client, const struct net_endpoint *server)
+{
+	for (unsigned direction = 0; direction < 2; direction++) {
+		struct line *line = lines->last[direction];
+		bool to_client;
+
+		if (line == NULL)
+			continue;
+		to_client = is_line(line, server->address, client->address);
+		if (to_client || is_line(line, client->address, server->address))
+			line->end = to_client ? LINE_TO_CLIENT : LINE_TO_SERVER;
+	}
+}
+
+void
+lines_break(struct lines *lines)
+{
+	for (unsigned i = 0; i < lines->count; i++) {
+		close_chunk(&lines->line[i]);
+		lines->line[i].open = false;
+	}
+}
+
+void
+lines_merge(struct lines *into, const struct lines *from)
+{
+	for (unsigned i = 0; i < from->count; i++) {
+		const struct line *part = &from->line[i];
+		struct line *line = find_line(into, part->from, part->to, true);
+
+		if (line == NULL)
+			continue;
+		line->all_bytes += part->all_bytes;
+		if (part->end != LINE_UNKNOWN)
+			line->end = part->end;
+		if (part->rate == NULL)
+			continue;
+		if (line->rate == NULL)
+			line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
+		for (unsigned bucket = 0; bucket < OCTAVES * STEPS; bucket++) {
+			line->rate[bucket].time_ns += part->rate[bucket].time_ns;
+			line->rate[bucket].bytes += part->rate[bucket].bytes;
+		}
+	}
+}
+
+/* The chunk that is still open is left out: it is one of many, or there is nothing to tell. */
+static void
+peak_of(const struct line *line, struct line_peak *peak)
+{
+	*peak = (struct line_peak){ .all_bytes = line->all_bytes };
+	for (unsigned bucket = 0; line->rate != NULL && bucket < OCTAVES * STEPS; bucket++)
+		peak->moving_ns += line->rate[bucket].time_ns;
+	for (unsigned middle = 0; line->rate != NULL && middle < OCTAVES * STEPS; middle++) {
+		double low = bucket_middle(middle) * (1 - 1.0 / PEAK_PART);
+		double high = bucket_middle(middle) * (1 + 1.0 / PEAK_PART);
+		int64_t time_ns = 0;
+		uint64_t bytes = 0;
+
+		if (line->rate[middle].time_ns == 0)
+			continue;
+		for (unsigned i = bucket_of((uint64_t)low); i <= bucket_of((uint64_t)high); i++) {
+			time_ns += line->rate[i].time_ns;
+			bytes += line->rate[i].bytes;
+		}
+		if (time_ns <= peak->time_ns)
+			continue;
+		peak->time_ns = time_ns;
+		peak->bytes = bytes;
+		peak->rate_bps = (int64_t)((double)bytes * 8e9 / (double)time_ns);
+	}
+}
+
+bool
+lines_peak(const struct lines *lines, enum line_end end, const struct net_endpoint *client, struct line_peak *peak)
+{
+	*peak = (struct line_peak){ 0 };
+	for (unsigned i = 0; i < lines->count; i++) {
+		const struct line *line = &lines->line[i];
+		struct line_peak found;
+
+		if (line->end != end || (client != NULL && memcmp(end == LINE_TO_CLIENT ? line->to : line->from,
+		    client->address, sizeof(client->address)) != 0))
+			continue;
+		peak_of(line, &found);
+		if (found.time_ns > peak->time_ns)
+			*peak = found;
+	}
+	return peak->time_ns > 0;
+}

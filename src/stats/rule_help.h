@@ -1,0 +1,21 @@
+/*
+ * What several rules need.
+ */
+#ifndef STATS_RULE_HELP_H
+#define STATS_RULE_HELP_H
+
+#include "stats/rules.h"
+
+/* " (client 10.0.0.1)" when there are several client captures, else ""; caller frees. */
+char *client_words(const struct facts *facts, unsigned client);
+
+/* One side's answered calls: with one capture its own, else the server's or all clients'. */
+struct side_sum {
+	uint64_t calls;			/* with a latency */
+	__int128 latency_ns;
+	uint64_t estimated;		/* of a client's: with an estimate of the server's time */
+	__int128 estimate_ns;
+};
+struct side_sum side_sum(const struct facts *facts, enum pair_side side);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * Rules about the server.
+ */
+#include "base/arith.h"
+#include "base/format.h"
+#include "stats/rule_help.h"
+
+enum {
+	PERCENT = 100,
+	/*
+	 * What a server takes that has to go to a disk that turns, or further, and
+	 * a cache or flash does not: operations that are faster are not called slow.
+	 */
+	SLOW_NS = 2 * NS_PER_MS,
+	SLOW_SHARE = 50,		/* per cent of all time that slow operations take in the server */
+	SLOW_HIGH_SHARE = 70,
+};
+
+struct slow {
+	uint64_t calls;			/* of slow operations */
+	__int128 server_ns, total_ns;	/* in slow operations, in all */
+	bool estimated;
+};
+
+/* Matched calls: both times are measured. */
+static void
+sum_matched(const struct facts *facts, struct slow *slow)
+{
+	unsigned count;
+	const struct matched_row *const *rows = aggregate_matched(facts->aggregate, &count);
+
+	for (unsigned i = 0; i < count; i++) {
+		slow->total_ns += rows[i]->total.sum_ns;
+		if (rows[i]->server.count == 0 || dist_mean(&rows[i]->server) < SLOW_NS)
+			continue;
+		slow->calls += rows[i]->server.count;
+		slow->server_ns += rows[i]->server.sum_ns;
+	}
+}
+
+/* A server's capture: what the client saw is about the latency and a round trip. A client's: an estimate. */
+static void
+sum_alone(const struct facts *facts, struct slow *slow)
+{
+	const struct capture_facts *capture = &facts->captures[0];
+	enum pair_side side = capture->side;
+	const struct dist *trips = &capture->tcp.round_trip[1];
+	int64_t trip_ns = side == PAIR_SERVER && trips->count > 0 ? trips->min_ns : 0;
+	unsigned count;
+	const struct side_row *const *rows = aggregate_side(facts->aggregate, 0, &count);
+
+	slow->estimated = side == PAIR_CLIENT;
+	for (unsigned i = 0; i < count; i++) {
+		const struct dist *server = side == PAIR_SERVER ? &rows[i]->latency[side] : &rows[i]->server_estimate;
+
+		slow->total_ns += rows[i]->latency[side].sum_ns + (__int128)trip_ns * rows[i]->latency[side].count;
+		if (server->count == 0 || dist_mean(server) < SLOW_NS)
+			continue;
+		slow->calls += server->count;
+		slow->server_ns += server->sum_ns;
+	}
+}
+
+/*
+ * Most of the time is in the server, in operations that take long there, and
+ * neither too few threads nor anything else that grows with the calls in flight
+ * explains it.
+ */
+bool
+rule_server_slow_service(const struct facts *facts, const struct findings *before, struct finding *finding)
+{
+	struct slow slow = { 0 };
+	char mean[FORMAT_SIZE], part[FORMAT_SIZE];
+	double share;
+
+	if (findings_of(before, "server-thread-saturation") != NULL)
+		return false;
+	if (facts->correlated != NULL)
+		sum_matched(facts, &slow);
+	else
+		sum_alone(facts, &slow);
+	if (slow.calls < VERDICT_CALLS || slow.total_ns <= 0)
+		return false;
+	share = (double)slow.server_ns / (double)slow.total_ns;
+	if (share * PERCENT < SLOW_SHARE)
+		return false;
+	finding->confidence = facts->correlated != NULL && share * PERCENT >= SLOW_HIGH_SHARE ? CONFIDENCE_HIGH :
+	    CONFIDENCE_MEDIUM;
+	finding->text = g_strdup_printf("The server takes %s in the mean for the operations that are slow there, and these "
+	    "make %s of all time%s. Calls do not wait for each other: it is the work itself that takes long, that is "
+	    "storage, cache or CPU behind the NFS threads, and not their number.",
+	    format_duration(mean, (int64_t)(slow.server_ns / (__int128)slow.calls)), format_share(part, true, share),
+	    slow.estimated ? " (an estimate: the client's capture alone)" : "");
+	finding->doubt = g_strdup("A capture cannot look inside the server: a disk, a full cache, a lock, a recall from "
+	    "tape and a virtual machine that is not scheduled look the same. What to collect there tells.");
+	finding_share(finding, "server_share", share);
+	finding_ns(finding, "service_mean_ns", (int64_t)(slow.server_ns / (__int128)slow.calls));
+	finding_count(finding, "calls", slow.calls);
+	return true;
+}

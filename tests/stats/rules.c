@@ -1,0 +1,417 @@
+/* The plain rules: where they find something, and next to it where they must not. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "stats/build.h"
+#include "stats/scene.h"
+
+enum { US = NS_PER_US, MS = NS_PER_MS };
+
+/* Calls of one client one after the other, with pauses in between. */
+static void
+calls(struct scene *scene, unsigned client, uint32_t procedure, unsigned count, int64_t server_ns, int64_t way_ns,
+    int64_t pause_ns)
+{
+	for (unsigned i = 0; i < count; i++)
+		scene_call(scene, client, procedure, i * (server_ns + way_ns + 1500 + pause_ns), server_ns, way_ns);
+}
+
+static void
+assert_found(struct scene *scene, const char *id, bool found)
+{
+	struct findings *findings = scene_judge(scene);
+
+	cr_assert_eq(findings_of(findings, id) != NULL, found, "%s: %s", id, found ? "missed" : "found");
+	findings_free(findings);
+}
+
+/* ---- network-path-delay ---- */
+
+/* What TCP measured between the hosts, instead of the scene's 100 us. */
+static void
+set_round_trip(struct scene *scene, unsigned capture, int64_t ns)
+{
+	struct dist *trips = &scene->captures[capture].tcp.round_trip[capture == 0 ? 1 : 0];
+
+	dist_clear(trips);
+	dist_add(trips, ns);
+}
+
+static void
+path(struct scene *scene, int64_t way_ns, int64_t server_ns)
+{
+	calls(scene, 0, PROC_READ, 100, server_ns, way_ns, 0);
+	set_round_trip(scene, 1, way_ns);
+}
+
+Test(rules, path_delay)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	path(&scene, 10 * MS, 200 * US);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "network-path-delay");
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_eq(finding->component, COMPONENT_NETWORK);
+	cr_assert_eq(finding_value(finding, "min_ns")->integer, 10 * MS);
+	cr_assert_float_eq(finding_value(finding, "share")->real, 10.0 / 10.2015, 1e-6);
+	cr_assert_gt(finding->remedies.count, 3);
+	findings_free(findings);
+}
+
+Test(rules, path_delay_is_low_near_a_millisecond_and_none_below)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+
+	path(&scene, 1200 * US, 100 * US);
+	findings = scene_judge(&scene);
+	cr_assert_eq(finding_there(findings, "network-path-delay")->confidence, CONFIDENCE_LOW);
+	findings_free(findings);
+	scene = scene_new(2, PAIR_SERVER);
+	path(&scene, 200 * US, 20 * US);
+	assert_found(&scene, "network-path-delay", false);
+}
+
+Test(rules, no_path_delay_where_most_of_the_time_is_elsewhere)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	path(&scene, 3 * MS, 44 * MS);
+	assert_found(&scene, "network-path-delay", false);
+	/* a queue, since TCP found the path short */
+	scene = scene_new(2, PAIR_SERVER);
+	calls(&scene, 0, PROC_READ, 100, 200 * US, 10 * MS, 0);
+	assert_found(&scene, "network-path-delay", false);
+}
+
+Test(rules, path_delay_of_one_of_two_clients)
+{
+	struct scene scene = scene_new(3, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	calls(&scene, 0, PROC_READ, 100, 200 * US, 150 * US, 0);
+	calls(&scene, 1, PROC_READ, 100, 200 * US, 20 * MS, 0);
+	set_round_trip(&scene, 2, 20 * MS);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "network-path-delay");
+	cr_assert_eq(finding_value(finding, "min_ns")->integer, 20 * MS);
+	cr_assert_eq(finding_value(finding, "clients")->integer, 1);
+	cr_assert_not_null(strstr(finding->text, "client 2"), "%s", finding->text);
+	findings_free(findings);
+}
+
+Test(rules, path_delay_from_one_capture)
+{
+	struct scene scene = scene_new(1, PAIR_CLIENT);
+	struct findings *findings;
+
+	for (unsigned i = 0; i < 100; i++)
+		scene_call_alone(&scene, PROC_READ, i * 11 * MS, 10 * MS);
+	set_round_trip(&scene, 0, 0);
+	dist_clear(&scene.captures[0].tcp.round_trip[0]);
+	dist_add(&scene.captures[0].tcp.round_trip[0], 9 * MS);
+	findings = scene_judge(&scene);
+	cr_assert_eq(finding_there(findings, "network-path-delay")->confidence, CONFIDENCE_MEDIUM);
+	findings_free(findings);
+
+	/* the server's: it takes longer than the way */
+	scene = scene_new(1, PAIR_SERVER);
+	for (unsigned i = 0; i < 100; i++)
+		scene_call_alone(&scene, PROC_READ, i * 11 * MS, 10 * MS);
+	set_round_trip(&scene, 0, 9 * MS);
+	assert_found(&scene, "network-path-delay", false);
+}
+
+/* ---- network-bandwidth ---- */
+
+/* 100 READs of 64 KiB, one after the other, whose bytes come in at 20 Mbit/s: 44 frames in 27 ms. */
+static void
+full_line(struct scene *scene, int64_t way_ns, int64_t pause_ns)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		int64_t at_ns = i * (27 * MS + pause_ns);
+
+		scene_call(scene, 0, PROC_READ, at_ns, 100 * US, 27 * MS - 100 * US - 1500);
+		scene_frames(scene, 0, at_ns + 600 * US, 600 * US, 44);
+	}
+	/* the last byte waits behind those before it */
+	for (unsigned i = 0; i < 3; i++)
+		scene_call(scene, 0, PROC_GETATTR, 100 * (27 * MS + pause_ns) + i * MS, 50 * US, way_ns);
+}
+
+Test(rules, bandwidth)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	full_line(&scene, 120 * US, 0);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "network-bandwidth");
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_float_eq((double)finding_value(finding, "rate_bps")->integer, 1460 * 8 / 600e-6, 3e5);
+	cr_assert_str_eq(finding_value(finding, "direction")->word, "to client");
+	cr_assert_null(findings_of(findings, "network-path-delay"));
+	findings_free(findings);
+}
+
+/* The same bytes at the same rate, but the way is as short as ever: it is the server that sends no faster. */
+Test(rules, no_bandwidth_without_a_queue)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	for (unsigned i = 0; i < 100; i++) {
+		scene_call(&scene, 0, PROC_READ, i * 27 * MS, 27 * MS - 120 * US - 1500, 120 * US);
+		scene_frames(&scene, 0, i * 27 * MS + 600 * US, 600 * US, 44);
+	}
+	assert_found(&scene, "network-bandwidth", false);
+}
+
+/* A queue, but the bytes come in bursts between which nothing moves. */
+Test(rules, no_bandwidth_on_a_line_with_room)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	for (unsigned i = 0; i < 100; i++) {
+		scene_call(&scene, 0, PROC_READ, i * 27 * MS, 100 * US, 27 * MS - 100 * US - 1500);
+		scene_frames(&scene, 0, i * 27 * MS + 600 * US, 12 * US, 44);
+	}
+	assert_found(&scene, "network-bandwidth", false);
+}
+
+/* The application asks for little: each READ waits for its own bytes only. */
+Test(rules, no_bandwidth_for_an_idle_application)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	full_line(&scene, 120 * US, 40 * MS);
+	assert_found(&scene, "network-bandwidth", false);
+}
+
+/* ---- server-slow-service ---- */
+
+Test(rules, slow_service)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	calls(&scene, 0, PROC_READ, 100, 18 * MS, 1100 * US, 0);
+	calls(&scene, 0, PROC_GETATTR, 500, 50 * US, 150 * US, 0);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "server-slow-service");
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_eq(finding_value(finding, "service_mean_ns")->integer, 18 * MS);
+	cr_assert_eq(finding_value(finding, "calls")->integer, 100);
+	findings_free(findings);
+}
+
+/* Most of the time is in the server, and little it is. */
+Test(rules, a_fast_server_is_not_slow)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	calls(&scene, 0, PROC_READ, 100, 1000 * US, 200 * US, 0);
+	assert_found(&scene, "server-slow-service", false);
+	/* slow operations, but few of them */
+	scene = scene_new(2, PAIR_SERVER);
+	calls(&scene, 0, PROC_READ, 1000, 900 * US, 200 * US, 0);
+	calls(&scene, 0, PROC_WRITE, 40, 5 * MS, 200 * US, 0);
+	assert_found(&scene, "server-slow-service", false);
+}
+
+Test(rules, slow_service_from_one_capture)
+{
+	struct scene scene = scene_new(1, PAIR_CLIENT);
+	struct findings *findings;
+	const struct finding *finding;
+
+	for (unsigned i = 0; i < 100; i++)
+		scene_call_alone(&scene, PROC_READ, i * 11 * MS, 10 * MS);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "server-slow-service");
+	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
+	cr_assert_eq(finding_value(finding, "service_mean_ns")->integer, 10 * MS - 100 * US + 1500);
+	cr_assert_not_null(strstr(finding->text, "an estimate"));
+	findings_free(findings);
+}
+
+/* ---- idle-wire ---- */
+
+Test(rules, idle_wire)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	calls(&scene, 0, PROC_READ, 200, 200 * US, 100 * US, 3 * MS);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "idle-wire");
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert(finding->outside_wire);
+	cr_assert_float_eq(finding_value(finding, "idle_share")->real, 3 / 3.3015, 0.01);
+	findings_free(findings);
+}
+
+Test(rules, idle_wire_is_not_told_of_a_busy_client)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	calls(&scene, 0, PROC_READ, 200, 200 * US, 100 * US, 300 * US);
+	assert_found(&scene, "idle-wire", false);
+	/* one of two is busy */
+	scene = scene_new(3, PAIR_SERVER);
+	calls(&scene, 0, PROC_READ, 200, 200 * US, 100 * US, 3 * MS);
+	calls(&scene, 1, PROC_READ, 200, 200 * US, 100 * US, 0);
+	assert_found(&scene, "idle-wire", false);
+	/* calls that the capture lost may have been in flight */
+	scene = scene_new(2, PAIR_SERVER);
+	calls(&scene, 0, PROC_READ, 200, 200 * US, 100 * US, 3 * MS);
+	scene.captures[1].rpc.outcomes[OP_LOST_IN_CAPTURE] = 20;
+	scene.captures[1].rpc.outcomes[OP_ANSWERED] -= 20;
+	assert_found(&scene, "idle-wire", false);
+}
+
+/* Next to a slow path the pauses are no proof that the path is well. */
+Test(rules, idle_wire_beside_another_finding)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+
+	calls(&scene, 0, PROC_READ, 100, 200 * US, 10 * MS, 90 * MS);
+	set_round_trip(&scene, 1, 10 * MS);
+	findings = scene_judge(&scene);
+	cr_assert_eq(finding_there(findings, "idle-wire")->confidence, CONFIDENCE_MEDIUM);
+	finding_there(findings, "network-path-delay");
+	findings_free(findings);
+}
+
+/* ---- serial-client ---- */
+
+static void
+sequential(struct scene *scene, unsigned count, int64_t gap_ns, bool ahead)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct nfs_op op = build_op(PROC_READ, i * (300 * US + gap_ns), 298500);
+		struct op_pair pair;
+
+		if (ahead)
+			op.call_first_ns -= 250 * US;
+		build_data(&op, 1, (uint64_t)i * 65536, 65536, 65536);
+		pair = build_pair(&op, 150 * US);
+		aggregate_add_op(scene->aggregate, 0, &pair.op[PAIR_SERVER]);
+		aggregate_add_op(scene->aggregate, 1, &pair.op[PAIR_CLIENT]);
+		aggregate_add_pair(scene->aggregate, &pair);
+	}
+}
+
+Test(rules, serial_client)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	sequential(&scene, 200, 20 * US, false);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "serial-client");
+	cr_assert_eq(finding->component, COMPONENT_CLIENT);
+	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
+	cr_assert_eq(finding_value(finding, "reads")->integer, 199);
+	cr_assert_eq(finding_value(finding, "read_mean_ns")->integer, 300 * US);
+	cr_assert_eq(finding_value(finding, "gap_mean_ns")->integer, 20 * US);
+	findings_free(findings);
+}
+
+Test(rules, readers_that_are_not_serial)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	sequential(&scene, 200, 20 * US, true);		/* reads ahead */
+	assert_found(&scene, "serial-client", false);
+	scene = scene_new(2, PAIR_SERVER);
+	sequential(&scene, 200, 400 * US, false);	/* thinks for longer than it waits */
+	assert_found(&scene, "serial-client", false);
+	scene = scene_new(2, PAIR_SERVER);
+	sequential(&scene, 40, 20 * US, false);		/* a small file */
+	assert_found(&scene, "serial-client", false);
+	scene = scene_new(2, PAIR_SERVER);
+	calls(&scene, 0, PROC_READ, 200, 150 * US, 150 * US, 0);	/* at random offsets */
+	assert_found(&scene, "serial-client", false);
+}
+
+/* Poor captures support findings about themselves only. */
+Test(rules, poor_captures)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+
+	path(&scene, 10 * MS, 200 * US);
+	scene.captures[0].tcp.lost_segments = 100;
+	scene.captures[0].tcp.lost_bytes = 900000;
+	findings = scene_judge(&scene);
+	cr_assert_null(findings_of(findings, "network-path-delay"));
+	finding_there(findings, "capture-drops");
+	findings_free(findings);
+}
+
+/* ---- the verdict's words ---- */
+
+static void
+assert_verdict(struct scene *scene, double server_share, enum component component, const char *text)
+{
+	struct findings *findings = scene_judge(scene);
+	struct quality quality = { .level = QUALITY_GOOD };
+	struct aggregate_totals totals = {
+		.matched = 100, .total_ns = 1000000,
+		.server_ns = (int64_t)(server_share * 1000000),
+		.network_ns = (int64_t)((1 - server_share) * 1000000),
+	};
+	struct verdict *verdict = verdict_judge(&quality, &totals, findings);
+
+	cr_assert_eq(verdict->component, component, "%s", verdict->text);
+	cr_assert_str_eq(verdict->text, text);
+	verdict_free(verdict);
+	findings_free(findings);
+}
+
+Test(rules, verdict_says_slow_where_a_finding_does)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	calls(&scene, 0, PROC_READ, 100, 18 * MS, 1100 * US, 0);
+	assert_verdict(&scene, 0.94, COMPONENT_SERVER,
+	    "the server is slow: 94 % of the time is there (server-slow-service)");
+	scene = scene_new(2, PAIR_SERVER);
+	path(&scene, 10 * MS, 200 * US);
+	assert_verdict(&scene, 0.02, COMPONENT_NETWORK,
+	    "the network is slow: 98 % of the time is there, what the client adds included (network-path-delay)");
+	/* a sign only */
+	scene = scene_new(2, PAIR_SERVER);
+	path(&scene, 1200 * US, 100 * US);
+	assert_verdict(&scene, 0.08, COMPONENT_NETWORK,
+	    "most of the time is in the network (92 %, what the client adds included); nothing marks it as a fault");
+	/* of another part */
+	scene = scene_new(2, PAIR_SERVER);
+	path(&scene, 10 * MS, 200 * US);
+	assert_verdict(&scene, 0.6, COMPONENT_SERVER,
+	    "most of the time is in the server (60 %); nothing marks that as a fault, but see network-path-delay");
+}
+
+Test(rules, verdict_of_the_client)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	calls(&scene, 0, PROC_READ, 200, 200 * US, 100 * US, 3 * MS);
+	assert_verdict(&scene, 0.7, COMPONENT_CLIENT,
+	    "more time passes in the client outside the wire than on it (idle-wire)");
+	/* at medium confidence it is not enough */
+	scene = scene_new(2, PAIR_SERVER);
+	calls(&scene, 0, PROC_READ, 100, 18 * MS, 1100 * US, 180 * MS);
+	assert_verdict(&scene, 0.94, COMPONENT_SERVER,
+	    "the server is slow: 94 % of the time is there (server-slow-service)");
+}
