@@ -117,8 +117,7 @@ remember_answered(struct calls *calls, const struct call *call, const struct con
 
 	if (calls->lately == NULL)
 		calls->lately = answered_new(LATELY);
-	answered_add(calls->lately, op, call->direction, op_has(op, OP_HAS_REPLY_LAST) ? op->reply_last_ns :
-	    op->reply_first_ns, call->reply_end);
+	answered_add(calls->lately, op, call->direction, op->reply_first_ns, call->reply_end);
 	if (connection_acked(connection, !call->direction) >= call->reply_end)
 		return;
 	if (peer->recent == NULL)
@@ -265,21 +264,20 @@ same_call(const struct nfs_op *a, const struct nfs_op *b)
 
 /*
  * True when op is a copy of a call that is answered: over TCP one whose reply
- * the client had not acknowledged. Copies that were held up behind a hole were
- * there before the reply was.
+ * the client had not acknowledged.
  */
 static bool
-is_recent(const struct calls *calls, const struct peer *peer, const struct nfs_op *op, uint8_t direction)
+is_recent(const struct calls *calls, const struct rpc_record *record, const struct nfs_op *op)
 {
 	const struct answered_call *call;
 
-	if (peer->connection->datagrams)
-		return calls->answered != NULL && answered_is_copy(calls->answered, op, direction, op->call_first_ns);
+	if (record->connection->datagrams)
+		return calls->answered != NULL &&
+		    answered_is_copy(calls->answered, op, record->direction, op->call_first_ns);
 	if (calls->lately == NULL)
 		return false;
-	call = answered_find(calls->lately, op->connection, direction, op->xid);
-	return call != NULL && answered_agrees(call, op) && (op->call_first_ns < call->ts_ns ||
-	    connection_acked_before(peer->connection, !direction, op->call_first_ns) < call->reply_end);
+	call = answered_find(calls->lately, op->connection, record->direction, op->xid);
+	return call != NULL && answered_agrees(call, op) && record->first_acked < call->reply_end;
 }
 
 /* True for a reply to a call that was answered lately: to a copy of it that was sent again. */
@@ -409,7 +407,7 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 		return HEAD_TAKEN;
 	if (call != NULL)
 		give_up_call(calls, call, op.call_first_ns, CALL_REPLACED);
-	else if (is_recent(calls, peer, &op, record->direction)) {
+	else if (is_recent(calls, record, &op)) {
 		calls->counters.retransmitted_calls++;
 		return HEAD_TAKEN;
 	}

@@ -37,6 +37,7 @@ struct slice {
 	int64_t ready_ns;	/* when TCP could hand them over: running maximum of had_ns */
 	uint64_t frame;
 	uint64_t order;		/* place of its packet in the order of stamps */
+	int64_t acked;		/* of the other direction, by packets of earlier stamps; INT64_MIN: nothing */
 	const uint8_t *data;	/* borrowed */
 	uint32_t cap_len;	/* bytes at data */
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
@@ -73,6 +74,7 @@ struct record_state {
 	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
 	int64_t mark_ns;
 	uint64_t mark_frame, mark_order;
+	int64_t mark_acked;
 	uint32_t fragment_left;
 	uint32_t copy_len;
 	uint8_t *copy;		/* HEAD_MAX bytes, made when a head does not lie in one slice */

@@ -48,13 +48,3 @@ connection_acked(const struct connection_info *info, uint8_t direction)
 
 	return half->acked_known ? half->acked : INT64_MIN;
 }
-
-int64_t
-connection_acked_before(const struct connection_info *info, uint8_t direction, int64_t ts_ns)
-{
-	const struct half *half = &((const struct connection *)info)->half[direction];
-
-	if (half->acked_known && half->acked_ns >= ts_ns)
-		return half->acked_before;
-	return connection_acked(info, direction);
-}

@@ -103,6 +103,7 @@ begin_record(const struct place *at)
 		.first_ns = state->mark_ns,
 		.first_frame = state->mark_frame,
 		.first_order = state->mark_order,
+		.first_acked = state->mark_acked,
 		.flags = state->unproven > 0 ? RECORD_UNPROVEN : 0,
 	};
 	state->copy_len = 0;
@@ -182,6 +183,7 @@ take_mark(const struct place *at, const struct slice *slice)
 		state->mark_ns = slice->seen_ns;
 		state->mark_frame = slice->frame;
 		state->mark_order = slice->order;
+		state->mark_acked = slice->acked;
 		state->alignment = (int8_t)(slice->offset & 3);
 	}
 	memcpy(state->mark + state->mark_have, slice->data, n);

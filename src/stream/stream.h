@@ -41,6 +41,7 @@ struct rpc_record {
 	int64_t last_ns;		/* deliverable: every byte of it and before it was seen; valid at the end */
 	uint64_t first_frame;
 	uint64_t first_order;		/* place of the same packet in the order of stamps */
+	int64_t first_acked;		/* stream offset of the other direction acknowledged before it; INT64_MIN: none */
 	int64_t end_offset;		/* stream offset behind the record; valid at the end */
 	uint32_t total_len;		/* bytes without record marks; all of it known at the end */
 	const uint8_t *head;		/* borrowed for the call */
@@ -143,7 +144,5 @@ int connection_caller(const struct connection_info *connection);
 int64_t connection_path_ns(const struct connection_info *connection);
 /* Highest stream offset of a direction that the other end has acknowledged; INT64_MIN if none. */
 int64_t connection_acked(const struct connection_info *connection, uint8_t direction);
-/* The same by acknowledgements stamped before that, of late: whatever is stamped alike, its order says nothing. */
-int64_t connection_acked_before(const struct connection_info *connection, uint8_t direction, int64_t ts_ns);
 
 #endif

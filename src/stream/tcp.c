@@ -416,6 +416,15 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 	deliver_held(stream, connection, direction);
 }
 
+/* What was acknowledged before that; whatever is stamped alike, its order says nothing. INT64_MIN: nothing. */
+static int64_t
+acked_before(const struct half *half, int64_t ts_ns)
+{
+	if (!half->acked_known)
+		return INT64_MIN;
+	return half->acked_ns < ts_ns ? half->acked : half->acked_before;
+}
+
 /* Bytes whose acknowledgement was captured before them had come before it, in a copy that was not captured. */
 static int64_t
 had_ns(const struct half *half, const struct slice *slice)
@@ -437,6 +446,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		.had_ns = segment->packet->ts_ns,
 		.frame = segment->packet->frame,
 		.order = stream->packets,
+		.acked = acked_before(&connection->half[!direction], segment->packet->ts_ns),
 		.data = segment->payload,
 		.cap_len = segment->payload_cap_len,
 		.wire_len = segment->payload_wire_len,
