@@ -398,11 +398,15 @@ set_bound(struct flows *flows, uint32_t one, uint32_t other, bool translated)
 	c->misses = 0;
 }
 
-void
+bool
 flows_translate(struct flows *flows, uint32_t first, uint32_t client)
 {
+	bool is_new = !flows_at(flows, client)->was_translated;
+
+	flows_at(flows, client)->was_translated = true;
 	set_bound(flows, first, client, true);
 	set_bound(flows, client, first, true);
+	return is_new;
 }
 
 void
@@ -419,6 +423,17 @@ flows_matched(struct flows *flows, uint32_t first, uint32_t client)
 	}
 }
 
+/* What spoke for the binding is spent. */
+static void
+unbind(struct flows *flows, uint32_t connection)
+{
+	struct connection *c = flows_at(flows, connection);
+
+	set_bound(flows, connection, FLOW_NONE, false);
+	memset(c->votes, 0, sizeof c->votes);
+	c->unbound++;
+}
+
 void
 flows_missed(struct flows *flows, uint32_t connection)
 {
@@ -427,8 +442,6 @@ flows_missed(struct flows *flows, uint32_t connection)
 
 	if (!c->translated || other == FLOW_NONE || ++c->misses < MISSES)
 		return;
-	set_bound(flows, connection, FLOW_NONE, false);
-	c->unbound++;
-	set_bound(flows, other, FLOW_NONE, false);
-	flows_at(flows, other)->unbound++;
+	unbind(flows, connection);
+	unbind(flows, other);
 }

@@ -52,6 +52,7 @@ struct connection {
 	uint16_t capture;
 	uint8_t unbound;	/* how often a binding turned out to be wrong */
 	bool translated;	/* bound by content */
+	bool was_translated;	/* it was, at any time */
 	uint32_t misses;	/* ops since the last match, of a translated one */
 };
 
@@ -79,8 +80,8 @@ void flows_release(struct flows *flows, uint32_t connection, uint32_t tuple);
 uint32_t flows_bound(const struct flows *flows, uint32_t connection);
 /* Both are the same epoch: bound, or the only ones between equal tuples. */
 bool flows_same(const struct flows *flows, uint32_t first, uint32_t client);
-/* Two of different tuples are the same connection. */
-void flows_translate(struct flows *flows, uint32_t first, uint32_t client);
+/* Two of different tuples are the same connection. True when that is new: a binding may be given up and found again. */
+bool flows_translate(struct flows *flows, uint32_t first, uint32_t client);
 /* An op of each was matched; of equal tuples, that binds them if neither is bound. */
 void flows_matched(struct flows *flows, uint32_t first, uint32_t client);
 /* No XID came again on this connection so far, and not even seemed to. */

@@ -177,10 +177,8 @@ translate(struct pairing *p, const struct search *search)
 {
 	uint32_t client = search->elected[SIDE_CLIENTS];
 
-	if (client != FLOW_NONE) {
-		flows_translate(p->field.flows, search->elected[SIDE_FIRST], client);
-		p->counts.translated++;
-	}
+	if (client != FLOW_NONE)
+		p->counts.translated += flows_translate(p->field.flows, search->elected[SIDE_FIRST], client);
 	return client;
 }
 

@@ -79,8 +79,8 @@ known_fit(const struct field *field, const struct couple *c)
 {
 	uint32_t first = c->first->connection, client = c->client->connection;
 	int64_t reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
-	bool clean = flows_same(field->flows, first, client) && flows_clean(field->flows, first) &&
-	    flows_clean(field->flows, client);
+	bool clean = reuse_ns == INT64_MAX && flows_same(field->flows, first, client) &&
+	    flows_clean(field->flows, first) && flows_clean(field->flows, client);
 
 	if (!all_times(c) && !clean && reuse_ns == INT64_MAX)
 		reuse_ns = 0;

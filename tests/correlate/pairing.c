@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <glib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "correlate/outcome.h"
@@ -92,6 +93,32 @@ Test(pairing, translated_addresses)
 		outcome = check_workload(&config, true);
 		cr_assert_eq(outcome.facts.translated, config.clients * config.connections,
 		    "seed %u: %u translated", seed, (unsigned)outcome.facts.translated);
+	}
+}
+
+/* A binding that found nothing for long is given up, and found again behind the hole. */
+Test(pairing, a_translated_connection_counts_once)
+{
+	for (uint32_t seed = 0; next_seed(&seed, 50);) {
+		struct workload_config config;
+		struct workload_capture *server;
+		struct workload *workload;
+		struct outcome outcome;
+
+		workload_config_init(&config, seed);
+		config.nat = WORKLOAD_PORTS;
+		config.connections = 1;
+		config.calls = 500;
+		workload = workload_new(&config);
+		server = &workload->capture[0];
+		memmove(server->ops + 150, server->ops + 350, (server->count - 350) * sizeof *server->ops);
+		server->count -= 200;
+		outcome = run_workload(workload, 1);
+		cr_assert_eq(outcome.wrong, 0, "seed %u", seed);
+		cr_assert_geq(outcome.matches[MATCH_MATCHED], 290, "seed %u: %u", seed,
+		    outcome.matches[MATCH_MATCHED]);
+		cr_assert_eq(outcome.facts.translated, 1, "seed %u: %u", seed, (unsigned)outcome.facts.translated);
+		workload_free(workload);
 	}
 }
 
