@@ -155,14 +155,36 @@ order_lists(json_t *json, const char *under, const char *key)
 	}
 }
 
-bool
-same_report(const struct outcome *a, const struct outcome *b, const struct leeway *leeway, GString *why)
+/* The bound in a line of records; 0: none. */
+static int64_t
+error_of(const struct table *ops, unsigned line, const struct leeway *leeway)
 {
+	int64_t error_ns = leeway->error != NULL ? table_number(ops, line, leeway->error) : UNKNOWN;
+
+	return error_ns == UNKNOWN ? 0 : error_ns;
+}
+
+static int64_t
+largest_error(const struct table *ops, const struct leeway *leeway)
+{
+	int64_t largest_ns = 0;
+
+	for (unsigned line = 0; line < ops->lines->len; line++)
+		largest_ns = MAX(largest_ns, error_of(ops, line, leeway));
+	return largest_ns;
+}
+
+bool
+same_report(const struct outcome *a, const struct outcome *b, const struct leeway *records, GString *why)
+{
+	struct leeway with_error = *records;
+	const struct leeway *leeway = &with_error;
 	json_t *left = json_deep_copy(a->report);
 	json_t *right = json_deep_copy(b->report);
 	g_autoptr(GString) path = g_string_new(NULL);
 	bool same;
 
+	with_error.close_ns += MAX(largest_error(a->ops, records), largest_error(b->ops, records)) / ERROR_PARTS;
 	for (unsigned i = 0; leeway->keys != NULL && leeway->keys[i] != NULL; i++) {
 		forget_key(left, "", leeway->keys[i]);
 		forget_key(right, "", leeway->keys[i]);
@@ -185,6 +207,7 @@ same_report(const struct outcome *a, const struct outcome *b, const struct leewa
 struct record {
 	char *exact;
 	GArray *close;		/* int64_t */
+	int64_t error_ns;	/* 0: none */
 };
 
 static void
@@ -219,7 +242,8 @@ sorted_records(const struct table *ops, const struct leeway *leeway)
 	g_array_set_clear_func(records, record_clear);
 	for (unsigned line = 0; line < ops->lines->len; line++) {
 		g_auto(GStrv) fields = g_strdupv(table_line(ops, line));
-		struct record record = { .close = g_array_new(FALSE, FALSE, sizeof(int64_t)) };
+		struct record record = { .close = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+			.error_ns = error_of(ops, line, leeway) };
 
 		for (unsigned i = 0; leeway->columns != NULL && leeway->columns[i] != NULL; i++)
 			*fields[table_column(ops, leeway->columns[i])] = '\0';
@@ -244,6 +268,7 @@ same_record(const struct record *a, const struct record *b, int64_t close_ns)
 {
 	bool same = strcmp(a->exact, b->exact) == 0;
 
+	close_ns += MAX(a->error_ns, b->error_ns) / ERROR_PARTS;
 	for (unsigned i = 0; i < a->close->len; i++)
 		same &= is_close(g_array_index(a->close, int64_t, i), g_array_index(b->close, int64_t, i),
 			close_ns);

@@ -14,11 +14,16 @@ struct leeway {
 	/*
 	 * Keys and columns whose numbers may differ by close_ns. A distribution
 	 * of that name: as many values, ends and mean as close, quantiles with
-	 * their own error on top.
+	 * their own error on top. error: the column with the bound of a record's
+	 * clock, or NULL; one part in ERROR_PARTS of it more: the clock passes
+	 * over a bound that takes less than a 1024th of the width away, which is
+	 * twice the error, so that of several the order decides which one counts.
 	 */
 	const char *const *close;
 	int64_t close_ns;
+	const char *error;
 };
+enum { ERROR_PARTS = 512 };
 
 /* Names separated by dots, numbers for lists; NULL: there is none. Borrowed. */
 json_t *value_at(json_t *json, const char *path);

@@ -9,9 +9,10 @@
 /*
  * What is told of the clocks rests on the tightest of many bounds that are all
  * but equal, and on where a window of calls ends: equal stamps in another order
- * choose others.
+ * choose others. A few roundings, and what compare.h says of the error.
  */
 enum { CLOCK_CLOSE_NS = 200 };
+static const char clock_error[] = "clock_error_ns";
 
 static const char *const clock_names[] = {
 	"request_ns", "reply_ns", "clock_error", "clock_error_ns", "offset_ns", "error_ns", "drift_ppb",
@@ -100,6 +101,19 @@ prop_permuted(struct trace *trace, GString *why)
 	return permuted(trace, false, &leeway, why);
 }
 
+/* A place in a stream was lost, by a capture that began later, lost packets or cut them, and found again. */
+static bool
+found_again(struct trace *trace)
+{
+	json_t *capture;
+	bool again = false;
+	size_t i;
+
+	json_array_foreach(value_at(base_of(trace)->report, "captures"), i, capture)
+		again |= integer_at(capture, "tcp.resyncs") > 0 || integer_at(capture, "tcp.mid_stream") > 0;
+	return again;
+}
+
 /*
  * Packets with equal stamps count as captured in the order of the file, so that
  * an answer may come in front of what it answers: round trips and what is out
@@ -113,21 +127,24 @@ prop_permuted_ties(struct trace *trace, GString *why)
 		"reasons.count", "reasons.text", NULL
 	};
 	static const char *const unordered[] = { "slowest", NULL };
-	static const struct leeway leeway = { keys, frame_columns, unordered, clock_names, CLOCK_CLOSE_NS };
+	static const struct leeway leeway = { keys, frame_columns, unordered, clock_names, CLOCK_CLOSE_NS, clock_error };
 	/* next to a step also whether anything is told */
 	static const char *const step_keys[] = {
 		"backward_stamps", "backward_max_ns", "frames", "path", "tcp", "lost_segments",
 		"reasons.count", "reasons.text", "clock",
-		"clock_error", "request_ns", "reply_ns", NULL
+		"clock_error", "request_ns", "reply_ns", "evidence.at_ns", "evidence.step_ns", "findings.text", NULL
 	};
 	static const char *const step_columns[] = {
 		"client_call_frame", "client_reply_frame", "server_call_frame", "server_reply_frame",
 		"request_ns", "reply_ns", "clock_error_ns", NULL
 	};
-	static const struct leeway step_leeway = { step_keys, step_columns, unordered, NULL, 0 };
+	static const struct leeway step_leeway = { step_keys, step_columns, unordered, NULL, 0, NULL };
 
 	/* where a capture begins in the middle, the first packets decide what is missing in front of them */
 	if (has_option(trace, "capture-start"))
+		return true;
+	/* Where boundaries are found again, a reply whose call is found later has none: so at one time the first counts. */
+	if (found_again(trace))
 		return true;
 	return permuted(trace, true, has_option(trace, "step") ? &step_leeway : &leeway, why);
 }
@@ -140,7 +157,8 @@ offsets_follow(json_t *before, json_t *after, int64_t by_ns, GString *why)
 		int64_t before_ns = integer_at(json_array_get(before, i), "offset_ns");
 		int64_t after_ns = integer_at(json_array_get(after, i), "offset_ns");
 		bool same = before_ns == UNKNOWN ? after_ns == UNKNOWN : after_ns != UNKNOWN
-			&& ABS(after_ns - before_ns + by_ns) <= CLOCK_CLOSE_NS;
+			&& ABS(after_ns - before_ns + by_ns) <= CLOCK_CLOSE_NS
+			+ MAX(integer_at(json_array_get(before, i), "error_ns"), 0) / ERROR_PARTS;
 
 		if (!same) {
 			g_string_append_printf(why, "offset %" PRId64 " became %" PRId64, before_ns, after_ns);
@@ -164,7 +182,7 @@ prop_shifted(struct trace *trace, GString *why)
 		"clock.offset_ns", "reasons.text", "why_nothing", NULL
 	};
 	static const char *const columns[] = { "time_ns", NULL };
-	static const struct leeway leeway = { keys, columns, NULL, clock_names, CLOCK_CLOSE_NS };
+	static const struct leeway leeway = { keys, columns, NULL, clock_names, CLOCK_CLOSE_NS, clock_error };
 	static const int64_t shift_ns[] = {
 		1, -7, 123456, -40000000, 1500000000, -63000000000, 3600000000000, -90000000000000
 	};
