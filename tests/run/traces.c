@@ -30,6 +30,8 @@ static const char *const troubles[] = {
 	"server-step=10ms:50ms|10ms:-30ms", "client-step=9ms:30ms|9ms:-30ms",
 };
 
+static const char *const versions[] = { "nfs=4.0", "nfs=4.1", "nfs=4.2" };
+
 GPtrArray *
 choose_options(uint64_t seed)
 {
@@ -53,6 +55,9 @@ choose_options(uint64_t seed)
 			: g_strdup_printf("%.*s=%s", (int)(equals - troubles[row]), troubles[row],
 			    values[g_rand_int_range(rand, 0, (int)g_strv_length(values))]));
 	}
+	/* drawn last: the rest of a trace is what it was before there were versions */
+	if (g_rand_int_range(rand, 0, 3) == 0)
+		g_ptr_array_add(options, g_strdup(versions[g_rand_int_range(rand, 0, G_N_ELEMENTS(versions))]));
 	g_rand_free(rand);
 	return options;
 }

@@ -4,6 +4,7 @@
 
 #include "trace/nfs3.h"
 #include "trace/rpcgen.h"
+#include "trace/session.h"
 #include "trace/tcp.h"
 #include "trace/truth.h"
 
@@ -151,9 +152,8 @@ static void
 take_slot(struct call *call)
 {
 	struct lane *lane = call->lane;
-	struct sim *sim = sim_of(lane);
 
-	if (lane->outstanding < sim->config->slots) {
+	if (lane->ready && lane->outstanding < lane->limit) {
 		issue(call);
 		return;
 	}
@@ -209,6 +209,36 @@ trace_load_retry(struct call *call)
 	take_slot(call);
 }
 
+/* The next call that the lane's session takes before others can be made, if there is one. */
+static void
+set_up(struct lane *lane)
+{
+	enum set_up next = trace_session_next(lane);
+	struct call *call;
+
+	if (next == SET_UP_NOTHING)
+		return;
+	call = blank_call(lane->client, NULL);
+	call->lane = lane;
+	call->procedure = NFS3_NULL;
+	call->set_up = next;
+	issue(call);
+}
+
+static void
+issue_waiting(struct lane *lane)
+{
+	while (lane->waiting_first != NULL && lane->ready && lane->outstanding < lane->limit) {
+		struct call *waiting = lane->waiting_first;
+
+		lane->waiting_first = waiting->queued;
+		if (lane->waiting_first == NULL)
+			lane->waiting_last = NULL;
+		waiting->queued = NULL;
+		issue(waiting);
+	}
+}
+
 /* The slot is free again, the caller goes on, the client is done with the call. */
 static void
 over(struct call *call)
@@ -216,7 +246,6 @@ over(struct call *call)
 	struct lane *lane = call->lane;
 	struct sim *sim = sim_of(lane);
 	struct caller *caller = call->caller;
-	struct call *waiting = lane->waiting_first;
 
 	if (call->previous != NULL)
 		call->previous->next = call->next;
@@ -229,14 +258,11 @@ over(struct call *call)
 	call->outstanding = false;
 	lane->outstanding--;
 	sim->calls_over++;
+	trace_session_give(call);
+	if (call->set_up != SET_UP_NOTHING)
+		set_up(lane);
 	trace_call_unref(call);
-	if (waiting != NULL) {
-		lane->waiting_first = waiting->queued;
-		if (lane->waiting_first == NULL)
-			lane->waiting_last = NULL;
-		waiting->queued = NULL;
-		issue(waiting);
-	}
+	issue_waiting(lane);
 	if (caller != NULL)
 		trace_events_add(sim->events, sim->now_ns
 			+ trace_rng_draw_ns(&sim->load_rng, &sim->config->think),
@@ -344,6 +370,7 @@ issue(struct call *call)
 	const struct trace_config *config = sim->config;
 
 	call->xid = next_xid(lane);
+	trace_session_take(call);
 	call->sent_ns = sim->now_ns;
 	call->outstanding = true;
 	call->previous = lane->last;
@@ -418,6 +445,8 @@ trace_load_connected(struct lane *lane)
 	lane->reconnecting = false;
 	for (struct call *call = lane->first; call != NULL; call = call->next)
 		send_copy(call);
+	if (lane->session.done == SET_UP_NOTHING)
+		set_up(lane);
 }
 
 void
@@ -497,6 +526,7 @@ start_lanes(struct client *client)
 		lane->connect_armed = true;
 		trace_events_add(sim->events, (int64_t)trace_rng_below(&sim->load_rng, 200000),
 			EVENT_CONNECT, lane);
+		trace_session_init(lane);
 	}
 }
 
@@ -523,6 +553,8 @@ trace_load_start(struct client *client)
 void
 trace_load_stop(struct client *client)
 {
+	for (unsigned i = 0; i < client->lanes; i++)
+		trace_session_clear(&client->lane[i]);
 	g_free(client->lane);
 	g_free(client->caller);
 	g_free(client->credential);

@@ -34,20 +34,20 @@ put_handle(XDR *xdr, uint32_t id)
 	return xdr_bytes(xdr, &data, &len, 64);
 }
 
-static bool
-put_file(XDR *xdr, const struct call *call)
+bool
+trace_put_file(XDR *xdr, const struct call *call)
 {
 	return put_handle(xdr, call->file);
 }
 
-static bool
-put_directory(XDR *xdr, const struct call *call)
+bool
+trace_put_directory(XDR *xdr, const struct call *call)
 {
 	return put_handle(xdr, DIRECTORY_ID + call->file % 8);
 }
 
-static bool
-put_text(XDR *xdr, const char *before, uint32_t id, const char *after)
+bool
+trace_put_text(XDR *xdr, const char *before, uint32_t id, const char *after)
 {
 	char text[32];
 	char *data = text;
@@ -59,7 +59,7 @@ put_text(XDR *xdr, const char *before, uint32_t id, const char *after)
 static bool
 put_entry(XDR *xdr, const struct call *call)
 {
-	return put_directory(xdr, call) && put_text(xdr, "file", call->file, ".dbf");
+	return trace_put_directory(xdr, call) && trace_put_text(xdr, "file", call->file, ".dbf");
 }
 
 static bool
@@ -140,25 +140,25 @@ put_nothing(XDR *xdr, const struct call *call)
 static bool
 setattr_arguments(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put_new_attributes(xdr) && put32(xdr, FALSE);
+	return trace_put_file(xdr, call) && put_new_attributes(xdr) && put32(xdr, FALSE);
 }
 
 static bool
 access_arguments(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put32(xdr, 0x1f);
+	return trace_put_file(xdr, call) && put32(xdr, 0x1f);
 }
 
 static bool
 read_arguments(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put64(xdr, call->offset) && put32(xdr, call->size);
+	return trace_put_file(xdr, call) && put64(xdr, call->offset) && put32(xdr, call->size);
 }
 
 static bool
 write_arguments(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put64(xdr, call->offset) && put32(xdr, call->size)
+	return trace_put_file(xdr, call) && put64(xdr, call->offset) && put32(xdr, call->size)
 		&& put32(xdr, call->stable) && put32(xdr, call->size);
 }
 
@@ -180,7 +180,7 @@ mkdir_arguments(XDR *xdr, const struct call *call)
 static bool
 symlink_arguments(XDR *xdr, const struct call *call)
 {
-	return mkdir_arguments(xdr, call) && put_text(xdr, "../target/", call->file, "");
+	return mkdir_arguments(xdr, call) && trace_put_text(xdr, "../target/", call->file, "");
 }
 
 static bool
@@ -194,20 +194,20 @@ mknod_arguments(XDR *xdr, const struct call *call)
 static bool
 rename_arguments(XDR *xdr, const struct call *call)
 {
-	return put_entry(xdr, call) && put_directory(xdr, call)
-		&& put_text(xdr, "file", call->file, ".old");
+	return put_entry(xdr, call) && trace_put_directory(xdr, call)
+		&& trace_put_text(xdr, "file", call->file, ".old");
 }
 
 static bool
 link_arguments(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put_entry(xdr, call);
+	return trace_put_file(xdr, call) && put_entry(xdr, call);
 }
 
 static bool
 readdir_arguments(XDR *xdr, const struct call *call)
 {
-	return put_directory(xdr, call) && put64(xdr, 0) && put64(xdr, 0) && put32(xdr, 8192);
+	return trace_put_directory(xdr, call) && put64(xdr, 0) && put64(xdr, 0) && put32(xdr, 8192);
 }
 
 static bool
@@ -219,7 +219,7 @@ readdirplus_arguments(XDR *xdr, const struct call *call)
 static bool
 commit_arguments(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put64(xdr, 0) && put32(xdr, 0);
+	return trace_put_file(xdr, call) && put64(xdr, 0) && put32(xdr, 0);
 }
 
 /* ---- results ---- */
@@ -233,7 +233,7 @@ getattr_result(XDR *xdr, const struct call *call)
 static bool
 lookup_result(XDR *xdr, const struct call *call)
 {
-	return put_file(xdr, call) && put_file_attributes(xdr, call)
+	return trace_put_file(xdr, call) && put_file_attributes(xdr, call)
 		&& put_directory_attributes(xdr, call);
 }
 
@@ -246,7 +246,7 @@ access_result(XDR *xdr, const struct call *call)
 static bool
 readlink_result(XDR *xdr, const struct call *call)
 {
-	return put_file_attributes(xdr, call) && put_text(xdr, "../target/", call->file, "");
+	return put_file_attributes(xdr, call) && trace_put_text(xdr, "../target/", call->file, "");
 }
 
 static bool
@@ -266,7 +266,7 @@ write_result(XDR *xdr, const struct call *call)
 static bool
 create_result(XDR *xdr, const struct call *call)
 {
-	return put32(xdr, TRUE) && put_file(xdr, call) && put_file_attributes(xdr, call)
+	return put32(xdr, TRUE) && trace_put_file(xdr, call) && put_file_attributes(xdr, call)
 		&& put_directory_change(xdr, call);
 }
 
@@ -289,7 +289,7 @@ directory_result(XDR *xdr, const struct call *call, bool plus)
 
 	for (uint32_t i = 0; good && i < DIRECTORY_ENTRIES; i++)
 		good = put32(xdr, TRUE) && put64(xdr, i + UINT64_C(1000000))
-			&& put_text(xdr, "file", i, ".dbf") && put64(xdr, i + 1)
+			&& trace_put_text(xdr, "file", i, ".dbf") && put64(xdr, i + 1)
 			&& (!plus || (put_post_attributes(xdr, i) && put32(xdr, TRUE)
 				&& put_handle(xdr, i)));
 	return good && put32(xdr, FALSE) && put32(xdr, TRUE);
@@ -354,7 +354,7 @@ struct procedure {
 
 static const struct procedure procedures[TRACE_PROCEDURES] = {
 	[NFS3_NULL] = { "NULL", put_nothing, put_nothing, put_nothing, { 0 } },
-	[NFS3_GETATTR] = { "GETATTR", put_file, getattr_result, put_nothing,
+	[NFS3_GETATTR] = { "GETATTR", trace_put_file, getattr_result, put_nothing,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_JUKEBOX } },
 	[NFS3_SETATTR] = { "SETATTR", setattr_arguments, put_file_change, put_file_change,
 		{ NFS3ERR_PERM, NFS3ERR_STALE, NFS3ERR_ROFS } },
@@ -362,7 +362,7 @@ static const struct procedure procedures[TRACE_PROCEDURES] = {
 		{ NFS3ERR_NOENT, NFS3ERR_NOENT, NFS3ERR_ACCES } },
 	[NFS3_ACCESS] = { "ACCESS", access_arguments, access_result, put_file_attributes,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_STALE } },
-	[NFS3_READLINK] = { "READLINK", put_file, readlink_result, put_file_attributes,
+	[NFS3_READLINK] = { "READLINK", trace_put_file, readlink_result, put_file_attributes,
 		{ NFS3ERR_INVAL, NFS3ERR_STALE, NFS3ERR_NOTSUPP } },
 	[NFS3_READ] = { "READ", read_arguments, read_result, put_file_attributes,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_JUKEBOX } },
@@ -388,11 +388,11 @@ static const struct procedure procedures[TRACE_PROCEDURES] = {
 		{ NFS3ERR_BAD_COOKIE, NFS3ERR_NOTDIR, NFS3ERR_ACCES } },
 	[NFS3_READDIRPLUS] = { "READDIRPLUS", readdirplus_arguments, readdirplus_result,
 		put_directory_attributes, { NFS3ERR_BAD_COOKIE, NFS3ERR_NOTSUPP, NFS3ERR_ACCES } },
-	[NFS3_FSSTAT] = { "FSSTAT", put_file, fsstat_result, put_file_attributes,
+	[NFS3_FSSTAT] = { "FSSTAT", trace_put_file, fsstat_result, put_file_attributes,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_STALE } },
-	[NFS3_FSINFO] = { "FSINFO", put_file, fsinfo_result, put_file_attributes,
+	[NFS3_FSINFO] = { "FSINFO", trace_put_file, fsinfo_result, put_file_attributes,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_STALE } },
-	[NFS3_PATHCONF] = { "PATHCONF", put_file, pathconf_result, put_file_attributes,
+	[NFS3_PATHCONF] = { "PATHCONF", trace_put_file, pathconf_result, put_file_attributes,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_STALE } },
 	[NFS3_COMMIT] = { "COMMIT", commit_arguments, commit_result, put_file_change,
 		{ NFS3ERR_STALE, NFS3ERR_IO, NFS3ERR_JUKEBOX } },

@@ -33,6 +33,11 @@ const char *trace_nfs3_name(unsigned procedure);
  */
 bool trace_nfs3_arguments(XDR *xdr, const struct call *call);
 bool trace_nfs3_result(XDR *xdr, const struct call *call);
+/* The handle of a file or, with put_directory, of the directory it lies in; nfs_fh3 and nfs_fh4 look alike. */
+bool trace_put_file(XDR *xdr, const struct call *call);
+bool trace_put_directory(XDR *xdr, const struct call *call);
+/* A name made of a number between two texts. */
+bool trace_put_text(XDR *xdr, const char *before, uint32_t id, const char *after);
 /* A status that this procedure can have. */
 uint32_t trace_nfs3_error(struct trace_rng *rng, unsigned procedure);
 

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "trace/nfs3.h"
+#include "trace/nfs4.h"
 
 enum {
-	NFS_PROGRAM = 100003, NFS_VERSION = 3,
+	NFS_PROGRAM = 100003, NFS_VERSION = 3, NFS_VERSION_4 = 4,
 	MARK_BYTES = 4,
 	CALL_HEADER_BYTES = 24,		/* up to the procedure number */
 	REPLY_HEADER_BYTES = 8,		/* up to the message type */
@@ -198,21 +199,24 @@ struct record *
 trace_rpc_call(struct sim *sim, struct call *call)
 {
 	const struct client *client = call->lane->client;
+	bool is_v4 = sim->config->nfs != TRACE_NFS3;
+	bool is_null = call->procedure == NFS3_NULL && call->set_up == SET_UP_NOTHING;
 	struct message message = { .header_bytes = CALL_HEADER_BYTES };
 	struct rpc_msg header = { .rm_xid = call->xid, .rm_direction = CALL };
 	XDR xdr;
 
 	header.rm_call.cb_rpcvers = RPC_MSG_VERSION;
 	header.rm_call.cb_prog = NFS_PROGRAM;
-	header.rm_call.cb_vers = NFS_VERSION;
-	header.rm_call.cb_proc = call->procedure;
+	header.rm_call.cb_vers = is_v4 ? NFS_VERSION_4 : NFS_VERSION;
+	header.rm_call.cb_proc = is_null ? 0 : is_v4 ? NFS4_COMPOUND : call->procedure;
 	if (client->credential != NULL) {
 		header.rm_call.cb_cred.oa_flavor = AUTH_SYS;
 		header.rm_call.cb_cred.oa_base = (caddr_t)client->credential;
 		header.rm_call.cb_cred.oa_length = client->credential_len;
 	}
 	xdrmem_create(&xdr, (char *)message.head + MARK_BYTES, HEAD_BYTES, XDR_ENCODE);
-	if (!xdr_callmsg(&xdr, &header) || !trace_nfs3_arguments(&xdr, call))
+	if (!xdr_callmsg(&xdr, &header)
+	    || !(is_v4 ? trace_nfs4_arguments(&xdr, call) : trace_nfs3_arguments(&xdr, call)))
 		g_error("a call does not fit into %d bytes", HEAD_BYTES);
 	message.head_len = xdr_getpos(&xdr);
 	xdr_destroy(&xdr);
@@ -278,6 +282,7 @@ set_reply(struct rpc_msg *header, enum rpc_outcome outcome)
 struct record *
 trace_rpc_reply(struct sim *sim, struct call *call)
 {
+	bool is_v4 = sim->config->nfs != TRACE_NFS3;
 	struct message message = { .header_bytes = REPLY_HEADER_BYTES };
 	struct rpc_msg header = { .rm_xid = call->xid, .rm_direction = REPLY };
 	XDR xdr;
@@ -285,7 +290,8 @@ trace_rpc_reply(struct sim *sim, struct call *call)
 	set_reply(&header, call->outcome);
 	xdrmem_create(&xdr, (char *)message.head + MARK_BYTES, HEAD_BYTES, XDR_ENCODE);
 	if (!xdr_replymsg(&xdr, &header)
-	    || (call->outcome == RPC_OK && !trace_nfs3_result(&xdr, call)))
+	    || (call->outcome == RPC_OK
+	    && !(is_v4 ? trace_nfs4_result(&xdr, call) : trace_nfs3_result(&xdr, call))))
 		g_error("a reply does not fit into %d bytes", HEAD_BYTES);
 	message.head_len = xdr_getpos(&xdr);
 	xdr_destroy(&xdr);

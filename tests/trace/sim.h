@@ -78,6 +78,20 @@ enum rpc_outcome {
 	RPC_SYSTEM_ERR, RPC_VERSION_MISMATCH, RPC_AUTH_REFUSED, RPC_OUTCOMES
 };
 
+/* In this order. */
+enum set_up { SET_UP_NOTHING, SET_UP_CLIENT, SET_UP_SESSION };
+
+struct session_slot {
+	uint32_t sequence;
+	bool used;
+};
+
+struct session {
+	int64_t granted;		/* slots; 0: there are no sessions */
+	struct session_slot *slot;
+	enum set_up done;		/* or on its way */
+};
+
 struct call {
 	unsigned refs;
 	uint64_t id;
@@ -95,6 +109,8 @@ struct call {
 	uint64_t offset;
 	uint32_t size, moved;
 	uint32_t stable;		/* stable_how of a WRITE */
+	enum set_up set_up;		/* a call that sets up a session; its procedure is NULL */
+	uint32_t slot, slot_sequence, slot_used_highest;	/* of the session, if there is one */
 
 	bool outstanding;		/* in its lane's list */
 	bool answered;			/* the client has the reply */
@@ -251,6 +267,9 @@ struct lane {
 	struct call *first, *last;	/* outstanding */
 	int64_t outstanding;
 	struct call *waiting_first, *waiting_last;	/* for a slot */
+	int64_t limit;			/* outstanding calls */
+	bool ready;			/* for other calls than those that set up the session */
+	struct session session;
 	uint32_t xid_start;
 	uint64_t xids;			/* used so far */
 	int64_t calls_here;		/* on this connection */

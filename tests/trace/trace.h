@@ -95,6 +95,7 @@ struct trace_capture {
 
 enum trace_reconnect { TRACE_FIN, TRACE_RST, TRACE_SERVER_FIN, TRACE_SERVER_RST };
 enum trace_nat { TRACE_NAT_NONE, TRACE_NAT_ADDRESS, TRACE_NAT_PORT, TRACE_NAT_BOTH, TRACE_NAT_ONE };
+enum trace_nfs { TRACE_NFS3, TRACE_NFS4_0, TRACE_NFS4_1, TRACE_NFS4_2 };
 enum trace_payload { TRACE_RANDOM, TRACE_PATTERN, TRACE_FAKES };
 
 struct trace_config {
@@ -106,7 +107,9 @@ struct trace_config {
 	int64_t extra_clients;		/* on the server's capture only */
 	int64_t extra_servers;		/* on the clients' captures only */
 	int64_t nconnect;		/* connections of a client to a server */
+	int64_t nfs;			/* enum trace_nfs */
 	int64_t slots;			/* calls in flight on a connection, at most */
+	int64_t session_slots;		/* that a session of a connection grants; 0: slots */
 	int64_t callers;		/* per client, one call at a time each */
 	int64_t surge;			/* further callers, at work only during ... */
 	int64_t surge_every_ns, surge_ns;	/* the first surge_ns of every period */
@@ -200,7 +203,7 @@ struct trace_config {
  *                       of the first copy, as the client sees them
  *   s_client_addr, s_client_port, s_server_addr, s_server_port
  *                       the same as the server sees them (NAT)
- *   xid, proc, status   status: nfsstat3; empty when there is none
+ *   xid, proc, status   proc: of a COMPOUND its main operation; status: nfsstat3, nfsstat4; empty when there is none
  *   rpc_status          SUCCESS, PROG_UNAVAIL, ..., RPC_MISMATCH, AUTH_ERROR; NONE: unanswered
  *   file, offset, size, moved
  *                       file is an index; size is what was asked for (READ, WRITE), moved
@@ -245,6 +248,7 @@ struct trace_config {
  *                       its last at the receiver
  *   send_pause_ns       for which the client halted inside the call
  *   retry_of            id of the call that was answered NFS3ERR_JUKEBOX and is made again
+ *   slot                of the session (NFSv4.1, 4.2); calls that set one up have none
  *
  * truth_json: the configuration, clocks, and counts of the whole trace.
  */

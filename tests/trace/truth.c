@@ -9,6 +9,7 @@
 #include "trace/capture.h"
 #include "trace/config.h"
 #include "trace/nfs3.h"
+#include "trace/nfs4.h"
 #include "trace/pcapout.h"
 #include "trace/rpcgen.h"
 
@@ -33,7 +34,7 @@ static const char header[] =
 	"retransmits,seen_server,seen_client,"
 	"server_call,server_reply,client_call,client_reply,"
 	"offset_ns,slot_wait_ns,thread_wait_ns,service_ns,disk_wait_ns,"
-	"call_lost,reply_lost,c_window_closed_ns,s_window_closed_ns,send_pause_ns,retry_of\n";
+	"call_lost,reply_lost,c_window_closed_ns,s_window_closed_ns,send_pause_ns,retry_of,slot\n";
 
 static void
 flush(struct truth *truth)
@@ -166,7 +167,7 @@ add_identity(const struct sim *sim, GString *text, const struct call *call)
 	add_endpoint(sim->config, text, TRACE_SERVER, &call->client_end[TRACE_SERVER]);
 	add_endpoint(sim->config, text, TRACE_SERVER, &lane->server->end[TRACE_SERVER]);
 	add_number(text, call->xid);
-	add_text(text, trace_nfs3_name(call->procedure));
+	add_text(text, sim->config->nfs == TRACE_NFS3 ? trace_nfs3_name(call->procedure) : trace_nfs4_name(call));
 	if (call->unanswered || call->outcome != RPC_OK)
 		add_empty(text);
 	else
@@ -240,6 +241,10 @@ add_waits(GString *text, const struct call *call)
 	add_number(text, call->send_pause_ns);
 	if (call->is_retry)
 		add_number(text, (int64_t)call->retry_of);
+	else
+		add_empty(text);
+	if (lane->session.granted > 0 && call->set_up == SET_UP_NOTHING && call->procedure != NFS3_NULL)
+		add_number(text, call->slot);
 	else
 		add_empty(text);
 }
