@@ -4,7 +4,7 @@
 # Sourced, never run; $top is the source tree.
 
 build_packages="gcc libc6-dev make autoconf automake pkg-config
-    libglib2.0-dev libjansson-dev libpcap-dev libtirpc-dev libxxhash-dev"
+    libarchive-dev libglib2.0-dev libjansson-dev libpcap-dev libtirpc-dev libxxhash-dev"
 test_packages="binutils diffutils libcriterion-dev jq"
 oracle_packages="tshark"
 

@@ -1,5 +1,7 @@
 /*
- * In front of each packet, in the byte order of the file:
+ * The packets of a pcap file (draft-ietf-opsawg-pcap). Its header is libpcap's
+ * to read: what is accepted, and what is said of the rest, is what libpcap
+ * accepts and says. In front of each packet, in the byte order of the file:
  *
  *      0                   1                   2                   3
  *      |                      Timestamp, seconds                       |
@@ -9,18 +11,19 @@
  *
  * and in the modified format eight bytes more: interface, protocol, type.
  */
-#include "capture/file_pcap.h"
-
+#include <errno.h>
 #include <glib.h>
+#include <pcap/pcap.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arith.h"
+#include "capture/file.h"
 
 enum {
+	FILE_HEADER = 24,
 	HEAD = 16,
 	MODIFIED_HEAD = 24,
-	CAPTURED_MOST = 262144,	/* bytes; what libpcap takes from any link type that we know */
 };
 
 static const uint32_t MAGIC_NANOSECONDS = 0xa1b23c4d;
@@ -29,7 +32,19 @@ static const uint32_t MAGIC_MODIFIED = 0xa1b2cd34;
 /* Version 2.3 was written either way round, older ones with the original length first. */
 enum lengths { CAPTURED_FIRST, EITHER_FIRST, ORIGINAL_FIRST };
 
-G_STATIC_ASSERT(MODIFIED_HEAD + CAPTURED_MOST <= BYTES_MOST);
+G_STATIC_ASSERT(MODIFIED_HEAD + FILE_CAPTURED_MOST <= BYTES_MOST);
+G_STATIC_ASSERT(FILE_TEXT >= PCAP_ERRBUF_SIZE);
+
+struct file_pcap {
+	struct bytes *bytes;		/* borrowed */
+	struct file_facts facts;
+	char text[FILE_TEXT];		/* after FILE_BROKEN */
+	uint32_t head_len;		/* bytes in front of a packet */
+	uint32_t snaplen;		/* 1 to 2^31 - 1 */
+	int fraction_ns;		/* the unit of a stamp's second half */
+	uint8_t lengths;		/* which of the two comes first */
+	bool swapped;
+};
 
 static enum lengths
 lengths_of(int major, int minor)
@@ -39,21 +54,54 @@ lengths_of(int major, int minor)
 	return minor < 3 ? ORIGINAL_FIRST : minor == 3 ? EITHER_FIRST : CAPTURED_FIRST;
 }
 
-void
-file_pcap_init(struct file_pcap *file, struct bytes *bytes, pcap_t *pcap, uint32_t magic)
+static void
+take_header(struct file_pcap *file, pcap_t *pcap)
 {
-	bool swapped = pcap_is_swapped(pcap) != 0;
+	uint32_t magic;
 
-	if (swapped)
+	memcpy(&magic, file->bytes->place, sizeof magic);
+	file->swapped = pcap_is_swapped(pcap) != 0;
+	if (file->swapped)
 		magic = GUINT32_SWAP_LE_BE(magic);
-	*file = (struct file_pcap){
-		.bytes = bytes,
-		.head_len = magic == MAGIC_MODIFIED ? MODIFIED_HEAD : HEAD,
-		.snaplen = (uint32_t)pcap_snapshot(pcap),
-		.fraction_ns = magic == MAGIC_NANOSECONDS ? 1 : NS_PER_US,
-		.lengths = (uint8_t)lengths_of(pcap_major_version(pcap), pcap_minor_version(pcap)),
-		.swapped = swapped,
+	file->head_len = magic == MAGIC_MODIFIED ? MODIFIED_HEAD : HEAD;
+	file->snaplen = (uint32_t)pcap_snapshot(pcap);
+	file->fraction_ns = magic == MAGIC_NANOSECONDS ? 1 : NS_PER_US;
+	file->lengths = (uint8_t)lengths_of(pcap_major_version(pcap), pcap_minor_version(pcap));
+	file->facts = (struct file_facts){
+		.link_type = pcap_datalink(pcap),
+		.snaplen = file->snaplen,
+		.nanoseconds = magic == MAGIC_NANOSECONDS,
+		.dropped_by_kernel = -1,
 	};
+}
+
+static void *
+open_pcap(struct bytes *bytes, char text[FILE_TEXT])
+{
+	struct file_pcap *file;
+	pcap_t *pcap;
+	FILE *header;
+
+	if (!bytes_look(bytes, FILE_HEADER)) {
+		file_header_problem(bytes, text);
+		return NULL;
+	}
+	header = fmemopen((void *)bytes->place, FILE_HEADER, "r");
+	if (header == NULL) {
+		g_strlcpy(text, g_strerror(errno), FILE_TEXT);
+		return NULL;
+	}
+	pcap = pcap_fopen_offline_with_tstamp_precision(header, PCAP_TSTAMP_PRECISION_NANO, text);
+	if (pcap == NULL) {
+		fclose(header);
+		return NULL;
+	}
+	file = g_new0(struct file_pcap, 1);
+	file->bytes = bytes;
+	take_header(file, pcap);
+	pcap_close(pcap);
+	bytes_pass(bytes, FILE_HEADER);
+	return file;
 }
 
 static enum file_result
@@ -64,18 +112,7 @@ too_long(struct file_pcap *file, uint32_t cap_len)
 		    "invalid packet capture length %u, bigger than snaplen of %u", cap_len, file->snaplen);
 	else
 		snprintf(file->text, sizeof file->text,
-		    "invalid packet capture length %u, bigger than maximum of %u", cap_len, CAPTURED_MOST);
-	file->problem = file->text;
-	return FILE_BROKEN;
-}
-
-static enum file_result
-ends_here(struct file_pcap *file)
-{
-	if (file->bytes->error == 0)
-		return FILE_CUT;
-	snprintf(file->text, sizeof file->text, "error reading dump file: %s", g_strerror(file->bytes->error));
-	file->problem = file->text;
+		    "invalid packet capture length %u, bigger than maximum of %u", cap_len, FILE_CAPTURED_MOST);
 	return FILE_BROKEN;
 }
 
@@ -91,14 +128,15 @@ stamp_ns(const struct file_pcap *file, const uint32_t head[4])
 	return head[0] * (int64_t)NS_PER_S + CLAMP(fraction_ns, 0, NS_PER_S - 1);
 }
 
-enum file_result
-file_pcap_next(struct file_pcap *file, struct packet *packet)
+static enum file_result
+next_packet(void *context, struct packet *packet)
 {
+	struct file_pcap *file = context;
 	struct bytes *bytes = file->bytes;
 	uint32_t head[4], cap_len, wire_len;
 
 	if (G_UNLIKELY(!bytes_look(bytes, file->head_len)))
-		return bytes_left(bytes) == 0 && bytes->error == 0 ? FILE_END : ends_here(file);
+		return bytes_left(bytes) == 0 && bytes->error == 0 ? FILE_END : file_ends_here(bytes, file->text);
 	memcpy(head, bytes->place, sizeof head);
 	if (file->swapped)
 		for (unsigned i = 0; i < 4; i++)
@@ -109,13 +147,14 @@ file_pcap_next(struct file_pcap *file, struct packet *packet)
 		cap_len = head[3];
 		wire_len = head[2];
 	}
-	if (G_UNLIKELY(cap_len > CAPTURED_MOST))
+	if (G_UNLIKELY(cap_len > FILE_CAPTURED_MOST))
 		return too_long(file, cap_len);
 	if (G_UNLIKELY(!bytes_look(bytes, file->head_len + cap_len)))
-		return ends_here(file);
+		return file_ends_here(bytes, file->text);
 	if (G_UNLIKELY((head[0] | head[1] | cap_len | wire_len) == 0))
 		return FILE_BLANK;
 	packet->ts_ns = stamp_ns(file, head);
+	packet->link_type = file->facts.link_type;
 	packet->data = bytes->place + file->head_len;
 	/* libpcap, and so every tool, takes no more of a packet than the file's header allows */
 	packet->cap_len = MIN(cap_len, file->snaplen);
@@ -124,3 +163,28 @@ file_pcap_next(struct file_pcap *file, struct packet *packet)
 	__builtin_prefetch(bytes->place);
 	return FILE_PACKET;
 }
+
+static const struct file_facts *
+facts_of(const void *context)
+{
+	const struct file_pcap *file = context;
+
+	return &file->facts;
+}
+
+static const char *
+problem_of(const void *context)
+{
+	const struct file_pcap *file = context;
+
+	return file->text;
+}
+
+const struct file_format file_format_pcap = {
+	.name = "pcap",
+	.open = open_pcap,
+	.next = next_packet,
+	.facts = facts_of,
+	.problem = problem_of,
+	.free = g_free,
+};

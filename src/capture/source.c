@@ -10,13 +10,21 @@
 #include <unistd.h>
 
 #include "base/errors.h"
-#include "capture/file_libpcap.h"
-#include "capture/file_pcap.h"
+#include "capture/decompress.h"
+#include "capture/file.h"
 #include "capture/segment.h"
 
 enum {
 	MAGIC_BYTES = 8,
 	POSITION_EVERY = 1024,	/* packets */
+	LINK_TYPES = 8,		/* with a filter of their own */
+};
+
+/* The filter, compiled for a link type. */
+struct program {
+	int link_type;
+	bool good;
+	struct bpf_program code;
 };
 
 struct source {
@@ -26,17 +34,15 @@ struct source {
 	int fd;				/* -1 once it is taken by what follows */
 	uint8_t first[MAGIC_BYTES];	/* bytes of the file, for which it is read before its format is known */
 	size_t first_len;
-	struct bytes *bytes;		/* of a pcap file */
-	struct file_pcap own;
-	struct file_libpcap *foreign;	/* of a file that libpcap reads */
-	pcap_t *pcap;			/* knows the file's header */
-	struct bpf_program filter;
-	bool has_filter;
+	struct decompress *decompress;	/* of a compressed file */
+	struct bytes *bytes;
+	const struct file_format *format;
+	void *file;
+	char *filter;			/* NULL: none */
+	struct program program[LINK_TYPES];
+	unsigned programs;
 	bool is_regular;
 	bool is_stdin;
-	source_gone_fn *gone;
-	void *gone_context;
-	struct packet lent;		/* of a file that libpcap reads: what goes with the next one; data NULL: none */
 	uint64_t frame;			/* of the last packet that was read */
 	_Atomic uint64_t position;
 };
@@ -45,27 +51,21 @@ struct source {
 struct magic {
 	uint8_t len;
 	const char *bytes;
-	const char *format;	/* of a capture that can be read, else NULL */
+	const struct file_format *format;	/* of a capture, else NULL */
 	const char *problem;	/* why it cannot be read, and what helps; for a message */
-	bool nanoseconds;
 };
 
 static const struct magic magics[] = {
-	{ 4, "\xd4\xc3\xb2\xa1", "pcap", NULL, false },
-	{ 4, "\xa1\xb2\xc3\xd4", "pcap", NULL, false },
-	{ 4, "\x4d\x3c\xb2\xa1", "pcap", NULL, true },
-	{ 4, "\xa1\xb2\x3c\x4d", "pcap", NULL, true },
+	{ 4, "\xd4\xc3\xb2\xa1", &file_format_pcap, NULL },
+	{ 4, "\xa1\xb2\xc3\xd4", &file_format_pcap, NULL },
+	{ 4, "\x4d\x3c\xb2\xa1", &file_format_pcap, NULL },
+	{ 4, "\xa1\xb2\x3c\x4d", &file_format_pcap, NULL },
 	/* With an interface in each packet's header, as patched tcpdumps wrote it. */
-	{ 4, "\x34\xcd\xb2\xa1", "pcap", NULL, false },
-	{ 4, "\xa1\xb2\xcd\x34", "pcap", NULL, false },
-	{ 4, "\x0a\x0d\x0d\x0a", "pcapng", NULL, false },
-	{ 8, "snoop\0\0", NULL,
-	  "a snoop capture, which is not read yet; convert it: editcap -F pcap OLD NEW", false },
-	{ 2, "\x1f\x8b", NULL, "compressed; decompress it first: gzip -d", false },
-	{ 4, "\x28\xb5\x2f\xfd", NULL, "compressed; decompress it first: zstd -d", false },
-	{ 6, "\xfd" "7zXZ\0", NULL, "compressed; decompress it first: xz -d", false },
-	{ 4, "\x04\x22\x4d\x18", NULL, "compressed; decompress it first: lz4 -d", false },
-	{ 3, "BZh", NULL, "compressed; decompress it first: bzip2 -d", false },
+	{ 4, "\x34\xcd\xb2\xa1", &file_format_pcap, NULL },
+	{ 4, "\xa1\xb2\xcd\x34", &file_format_pcap, NULL },
+	{ 4, "\x0a\x0d\x0d\x0a", &file_format_pcapng, NULL },
+	{ 8, "snoop\0\0", &file_format_snoop, NULL },
+	{ 3, "BZh", NULL, "compressed; decompress it first: bzip2 -d" },
 };
 
 static const struct magic *
@@ -113,6 +113,7 @@ open_file(struct source *source, GError **error)
 static bool
 read_first(struct source *source)
 {
+	source->first_len = 0;
 	while (source->first_len < MAGIC_BYTES) {
 		ssize_t len = read(source->fd, source->first + source->first_len, MAGIC_BYTES - source->first_len);
 
@@ -125,6 +126,24 @@ read_first(struct source *source)
 	return true;
 }
 
+/* A compressed file: what was read of it goes to a thread, its content comes out of a pipe. */
+static bool
+open_compressed(struct source *source, GError **error)
+{
+	source->facts.compression = decompress_format(source->first, source->first_len);
+	if (source->facts.compression == NULL)
+		return true;
+	source->decompress = decompress_new(source->fd, source->first, source->first_len, &source->fd);
+	if (source->decompress == NULL || !read_first(source))
+		return fail(source, error, g_strerror(errno));
+	if (source->first_len == 0) {
+		const char *problem = decompress_problem(source->decompress);
+
+		return fail(source, error, problem != NULL ? problem : "empty (0 bytes, compressed)");
+	}
+	return true;
+}
+
 static bool
 check_magic(struct source *source, GError **error)
 {
@@ -132,31 +151,48 @@ check_magic(struct source *source, GError **error)
 
 	if (!read_first(source))
 		return fail(source, error, g_strerror(errno));
-	magic = find_magic(source->first, source->first_len);
 	if (source->first_len == 0)
 		return fail(source, error, "empty (0 bytes)");
+	if (!open_compressed(source, error))
+		return false;
+	magic = find_magic(source->first, source->first_len);
 	if (magic == NULL && is_text(source->first, source->first_len))
 		return fail(source, error, "a text file, not a capture");
 	if (magic == NULL)
-		return fail(source, error, "not a pcap or pcapng capture; "
+		return fail(source, error, "not a pcap, pcapng or snoop capture; "
 		    "if Wireshark reads it, convert it: editcap -F pcap OLD NEW");
 	if (magic->problem != NULL)
 		return fail(source, error, magic->problem);
-	source->facts.format = magic->format;
-	source->facts.nanoseconds = magic->nanoseconds;
+	source->format = magic->format;
 	return true;
+}
+
+/* What the file has said so far. */
+static void
+take_facts(struct source *source)
+{
+	const struct file_facts *file = source->format->facts(source->file);
+	struct source_facts *facts = &source->facts;
+
+	facts->link_type = file->link_type;
+	facts->snaplen = file->snaplen;
+	facts->nanoseconds = file->nanoseconds;
+	facts->dropped_by_kernel = file->dropped_by_kernel;
+	facts->bad_blocks = file->bad_blocks;
+	facts->comments = file->comments;
+	memcpy(facts->comment, file->comment, sizeof facts->comment);
 }
 
 static bool
 check_link(struct source *source, GError **error)
 {
-	int link_type = pcap_datalink(source->pcap);
+	int link_type = source->facts.link_type;
 	const char *name = pcap_datalink_val_to_name(link_type);
 	const char *description = pcap_datalink_val_to_description(link_type);
 	g_autofree char *problem = NULL;
 
-	source->facts.link_type = link_type;
-	if (segment_knows_link(link_type))
+	/* a pcapng file without a packet need not have one */
+	if (link_type < 0 || segment_knows_link(link_type))
 		return true;
 	problem = g_strdup_printf("link type %s (%s, %d) is not supported",
 	    name != NULL ? name : "unnamed", description != NULL ? description : "unknown",
@@ -165,75 +201,59 @@ check_link(struct source *source, GError **error)
 }
 
 static bool
-open_foreign(struct source *source, GError **error)
+open_format(struct source *source, GError **error)
 {
-	char text[PCAP_ERRBUF_SIZE] = "";
-	const char *problem;
-
-	source->foreign = file_libpcap_new(source->fd, source->first, source->first_len, text, &problem);
-	source->fd = -1;
-	if (source->foreign == NULL)
-		return fail(source, error, problem != NULL ? problem : "ends inside its file header");
-	source->pcap = file_libpcap_pcap(source->foreign);
-	return true;
-}
-
-/* libpcap reads the file's header and nothing else. */
-static bool
-open_own(struct source *source, GError **error)
-{
-	char text[PCAP_ERRBUF_SIZE] = "";
-	uint32_t magic;
-	FILE *header;
+	char text[FILE_TEXT] = "";
 
 	source->bytes = bytes_new(source->fd, source->first, source->first_len);
 	if (source->bytes == NULL)
 		return fail(source, error, g_strerror(ENOMEM));
 	source->fd = -1;
-	if (!bytes_look(source->bytes, FILE_PCAP_HEADER))
-		return fail(source, error, source->bytes->error != 0 ? g_strerror(source->bytes->error) :
-		    "ends inside its file header");
-	header = fmemopen((void *)source->bytes->place, FILE_PCAP_HEADER, "r");
-	if (header == NULL)
-		return fail(source, error, g_strerror(errno));
-	source->pcap = pcap_fopen_offline_with_tstamp_precision(header, PCAP_TSTAMP_PRECISION_NANO, text);
-	if (source->pcap == NULL) {
-		fclose(header);
+	source->file = source->format->open(source->bytes, text);
+	if (source->file == NULL)
 		return fail(source, error, text);
-	}
-	memcpy(&magic, source->bytes->place, sizeof magic);
-	file_pcap_init(&source->own, source->bytes, source->pcap, magic);
-	bytes_pass(source->bytes, FILE_PCAP_HEADER);
-	return true;
-}
-
-static bool
-open_format(struct source *source, GError **error)
-{
-	bool is_own = strcmp(source->facts.format, "pcap") == 0;
-
-	if (!(is_own ? open_own(source, error) : open_foreign(source, error)))
-		return false;
-	source->facts.snaplen = (uint32_t)pcap_snapshot(source->pcap);
+	source->facts.format = source->format->name;
+	take_facts(source);
 	return check_link(source, error);
 }
 
 /*
- * The filter is not given to libpcap, which would not count the packets that it
- * drops: frame numbers are those of the file.
+ * The filter for a link type, compiled when it is met first. It is not given to
+ * libpcap as a filter, which would not count the packets that it drops: frame
+ * numbers are those of the file. NULL: one link type too many.
  */
+static struct program *
+program_of(struct source *source, int link_type, GError **error)
+{
+	struct program *program = source->program;
+	pcap_t *pcap;
+
+	for (; program < source->program + source->programs; program++)
+		if (program->link_type == link_type)
+			return program;
+	if (source->programs == LINK_TYPES)
+		return NULL;
+	source->programs++;
+	program->link_type = link_type;
+	pcap = pcap_open_dead(link_type, FILE_CAPTURED_MOST);
+	program->good = pcap != NULL &&
+	    pcap_compile(pcap, &program->code, source->filter, 1, PCAP_NETMASK_UNKNOWN) == 0;
+	if (!program->good)
+		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE, "filter '%s': %s",
+		    source->filter, pcap != NULL ? pcap_geterr(pcap) : g_strerror(ENOMEM));
+	if (pcap != NULL)
+		pcap_close(pcap);
+	return program;
+}
+
+/* Is it a filter at all? A file without a packet may have no link type to ask for. */
 static bool
 set_filter(struct source *source, const char *filter, GError **error)
 {
 	if (filter == NULL)
 		return true;
-	if (pcap_compile(source->pcap, &source->filter, filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
-		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE, "filter '%s': %s",
-		    filter, pcap_geterr(source->pcap));
-		return false;
-	}
-	source->has_filter = true;
-	return true;
+	source->filter = g_strdup(filter);
+	return program_of(source, source->facts.link_type >= 0 ? source->facts.link_type : DLT_EN10MB, error)->good;
 }
 
 struct source *
@@ -254,32 +274,21 @@ source_open(const char *path, const char *filter, GError **error)
 	return NULL;
 }
 
-/* What libpcap lent out goes with the next packet. */
-static void
-take_back(struct source *source)
-{
-	const struct packet *lent = &source->lent;
-
-	if (source->gone != NULL && lent->data != NULL)
-		source->gone(source->gone_context, lent->data, lent->data + lent->cap_len);
-	source->lent.data = NULL;
-}
-
 void
 source_free(struct source *source)
 {
 	if (source == NULL)
 		return;
-	if (source->has_filter)
-		pcap_freecode(&source->filter);
-	if (source->foreign != NULL)
-		take_back(source);
-	else if (source->pcap != NULL)
-		pcap_close(source->pcap);
-	file_libpcap_free(source->foreign);
+	for (unsigned i = 0; i < source->programs; i++)
+		if (source->program[i].good)
+			pcap_freecode(&source->program[i].code);
+	if (source->file != NULL)
+		source->format->free(source->file);
 	bytes_free(source->bytes);
 	if (source->fd >= 0)
 		close(source->fd);
+	decompress_free(source->decompress);
+	g_free(source->filter);
 	g_free(source->shown);
 	g_free(source->name);
 	g_free(source);
@@ -288,10 +297,7 @@ source_free(struct source *source)
 void
 source_on_gone(struct source *source, source_gone_fn *gone, void *context)
 {
-	source->gone = gone;
-	source->gone_context = context;
-	if (source->bytes != NULL)
-		bytes_on_gone(source->bytes, gone, context);
+	bytes_on_gone(source->bytes, gone, context);
 }
 
 static void
@@ -300,73 +306,67 @@ note_position(struct source *source)
 	uint64_t position = 0;
 
 	if (source->is_regular)
-		position = source->bytes != NULL ? source->bytes->passed : file_libpcap_position(source->foreign);
+		position = source->decompress != NULL ? decompress_position(source->decompress) : source->bytes->passed;
 	atomic_store_explicit(&source->position, position, memory_order_relaxed);
 }
 
 static enum source_result
 broken(const struct source *source, enum file_result result, GError **error)
 {
-	const char *problem;
+	const char *problem = source->decompress != NULL ? decompress_problem(source->decompress) : NULL;
 
-	switch (result) {
-	case FILE_PACKET:
-	case FILE_END:
-		break;
-	case FILE_CUT:
+	if (problem != NULL)
+		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT, "%s: %s after packet %" G_GUINT64_FORMAT ": %s",
+		    source->shown, source->facts.compression, source->frame, problem);
+	else if (result == FILE_CUT)
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
 		    "%s: cut off in the middle of a packet, after packet %" G_GUINT64_FORMAT,
 		    source->shown, source->frame);
-		break;
-	case FILE_BLANK:
+	else if (result == FILE_BLANK)
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
 		    "%s: nothing but zeros after packet %" G_GUINT64_FORMAT, source->shown, source->frame);
-		break;
-	case FILE_BROKEN:
-		problem = source->foreign != NULL ? file_libpcap_problem(source->foreign) : source->own.problem;
+	else
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_FAILED,
 		    "%s: cannot be read after packet %" G_GUINT64_FORMAT ": %s",
-		    source->shown, source->frame, problem);
-		break;
-	}
+		    source->shown, source->frame, source->format->problem(source->file));
 	return SOURCE_BROKEN;
 }
 
+/* Link types beyond those that have a filter, or that it does not fit, are left out. */
 static bool
-passes(const struct source *source, const struct packet *packet)
+passes(struct source *source, const struct packet *packet)
 {
 	struct pcap_pkthdr header = { .caplen = packet->cap_len, .len = packet->wire_len };
+	const struct program *program = program_of(source, packet->link_type, NULL);
 
-	return pcap_offline_filter(&source->filter, &header, packet->data) != 0;
+	return program != NULL && program->good && pcap_offline_filter(&program->code, &header, packet->data) != 0;
 }
 
-static enum file_result
-next_of_file(struct source *source, struct packet *packet)
+/* No packet follows. */
+static enum source_result
+end(struct source *source, enum file_result result, GError **error)
 {
-	if (source->bytes != NULL)
-		return file_pcap_next(&source->own, packet);
-	take_back(source);
-	return file_libpcap_next(source->foreign, packet);
+	note_position(source);
+	take_facts(source);
+	if (result == FILE_END && (source->decompress == NULL || decompress_problem(source->decompress) == NULL))
+		return SOURCE_END;
+	return broken(source, result, error);
 }
 
 enum source_result
 source_next(struct source *source, struct packet *packet, GError **error)
 {
-	do {
-		enum file_result result = next_of_file(source, packet);
+	enum file_result result;
 
-		if (result != FILE_PACKET || source->frame % POSITION_EVERY == 0)
+	do {
+		result = source->format->next(source->file, packet);
+		if (source->frame % POSITION_EVERY == 0)
 			note_position(source);
-		if (result == FILE_END)
-			return SOURCE_END;
-		if (result != FILE_PACKET)
-			return broken(source, result, error);
+		if (result != FILE_PACKET && result != FILE_SKIPPED)
+			return end(source, result, error);
 		source->frame++;
-	} while (source->has_filter && !passes(source, packet));
-	packet->link_type = source->facts.link_type;
+	} while (result == FILE_SKIPPED || (source->filter != NULL && !passes(source, packet)));
 	packet->frame = source->frame;
-	if (source->foreign != NULL)
-		source->lent = *packet;
 	return SOURCE_PACKET;
 }
 

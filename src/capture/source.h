@@ -7,18 +7,22 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "capture/packet.h"
+#include "capture/file.h"
 
 struct source;
 
 struct source_facts {
 	const char *name;	/* as the user gave it; borrowed from the source */
-	const char *format;	/* "pcap", "pcapng" */
-	int link_type;
-	uint32_t snaplen;	/* of the file header; 0: not known */
+	const char *format;	/* "pcap", "pcapng", "snoop" */
+	const char *compression;	/* "gzip", "zstd", "xz", "lz4", or NULL */
+	int link_type;		/* -1: a file without a packet that has none */
+	uint32_t snaplen;	/* the smallest that the file tells; 0: not known */
 	bool nanoseconds;	/* the file says that its time stamps have nanosecond resolution */
 	uint64_t bytes;		/* size of the file; 0 for a stream */
-	int64_t dropped_by_kernel;	/* -1: not known (files do not tell) */
+	int64_t dropped_by_kernel;	/* -1: not known; complete at the end of the file, as what follows */
+	uint64_t bad_blocks;	/* of pcapng, that contradicted themselves or had no stamp: skipped */
+	const char *comment[FILE_COMMENTS];	/* that the file has in it, the first ones; borrowed from the source */
+	unsigned comments;
 };
 
 /*
@@ -44,7 +48,7 @@ enum source_result {
 /* A packet's time is 0 to 2^32 s, whatever the file claims. */
 enum source_result source_next(struct source *source, struct packet *packet, GError **error);
 
-/* Borrowed; constant while the source lives. */
+/* Borrowed; they grow while the source is read. */
 const struct source_facts *source_facts(const struct source *source);
 /*
  * Bytes of the file consumed so far, about, for progress; 0 for a stream. Safe

@@ -17,6 +17,7 @@ struct source_set {
 	uint64_t frames;
 	uint64_t all_bytes;
 	uint64_t done_bytes;		/* of files that were read */
+	GPtrArray *comments;		/* of the files, copied */
 	GMutex lock;			/* members' sources change while another thread asks for the position */
 	GError *trouble;
 	source_gone_fn *gone;
@@ -95,6 +96,7 @@ source_set_open(const char *const *paths, const char *filter, GError **error)
 	g_mutex_init(&set->lock);
 	set->filter = g_strdup(filter);
 	set->can_rewind = true;
+	set->comments = g_ptr_array_new_with_free_func(g_free);
 	set->members = g_array_new(FALSE, TRUE, sizeof(struct member));
 	g_array_set_clear_func(set->members, member_clear);
 	for (unsigned i = 0; paths[i] != NULL; i++) {
@@ -113,6 +115,7 @@ source_set_free(struct source_set *set)
 	if (set == NULL)
 		return;
 	g_array_free(set->members, TRUE);
+	g_ptr_array_free(set->comments, TRUE);
 	g_mutex_clear(&set->lock);
 	g_clear_error(&set->trouble);
 	g_free(set->filter);
@@ -132,10 +135,24 @@ source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context)
 	}
 }
 
+/* What a file said of itself until its end; its comments go with it. */
+static void
+keep_facts(struct source_set *set, struct member *member)
+{
+	if (member->source == NULL)
+		return;
+	member->facts = *source_facts(member->source);
+	member->facts.name = member->path;
+	for (unsigned i = 0; i < member->facts.comments && set->comments->len < FILE_COMMENTS; i++)
+		g_ptr_array_add(set->comments, g_strdup(member->facts.comment[i]));
+	member->facts.comments = 0;
+}
+
 /* The file that is being read is over: on to the next one. */
 static void
 advance(struct source_set *set, struct member *member)
 {
+	keep_facts(set, member);
 	g_mutex_lock(&set->lock);
 	source_free(member->source);
 	member->source = NULL;
@@ -204,6 +221,13 @@ const struct source_facts *
 source_set_facts(const struct source_set *set, unsigned index)
 {
 	return &g_array_index(set->members, struct member, index).facts;
+}
+
+const char *const *
+source_set_comments(const struct source_set *set, unsigned *count)
+{
+	*count = set->comments->len;
+	return (const char *const *)set->comments->pdata;
 }
 
 void

@@ -23,8 +23,10 @@ enum source_result source_set_next(struct source_set *set, struct packet *packet
 const GError *source_set_trouble(const struct source_set *set);
 
 unsigned source_set_count(const struct source_set *set);
-/* In the order of reading; borrowed. */
+/* In the order of reading; borrowed. Complete once the file was read; without comments. */
 const struct source_facts *source_set_facts(const struct source_set *set, unsigned index);
+/* That are in the files which were read, FILE_COMMENTS at most; borrowed. */
+const char *const *source_set_comments(const struct source_set *set, unsigned *count);
 /* Of all files; all 0: a stream. Safe from another thread. */
 void source_set_position(const struct source_set *set, uint64_t *done, uint64_t *all);
 bool source_set_can_rewind(const struct source_set *set);

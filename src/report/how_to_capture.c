@@ -101,12 +101,8 @@ static const char both_text[] =
 static const char pcap_end[] =
 "Then: nfscorr server.pcap client.pcap\n";
 
-/* Files of snoop are not read; editcap is part of Wireshark. */
 static const char snoop_end[] =
-"Then convert both files, on any host that has Wireshark, and correlate them:\n"
-"    editcap -F pcap server.snoop server.pcap\n"
-"    editcap -F pcap client.snoop client.pcap\n"
-"    nfscorr server.pcap client.pcap\n";
+"Then: nfscorr server.snoop client.snoop\n";
 
 static void
 print_filled(const char *text, const struct capture_targets *targets, FILE *out)

@@ -213,6 +213,16 @@ capture_path(const struct capture_facts *facts)
 }
 
 static json_t *
+capture_comments(const struct capture_facts *facts)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < facts->comment_count; i++)
+		append(array, text(facts->comments[i]));
+	return array;
+}
+
+static json_t *
 capture_udp(const struct datagram_counters *udp)
 {
 	json_t *object = json_object();
@@ -235,6 +245,9 @@ capture(const struct capture_facts *facts)
 	put(object, "side", text(side_words[facts->side]));
 	put(object, "files", capture_files(facts));
 	put(object, "format", text(facts->format));
+	put(object, "compression", text(facts->compression));
+	put(object, "comments", capture_comments(facts));
+	put(object, "bad_blocks", count(facts->bad_blocks));
 	put(object, "link_types", capture_links(facts));
 	put(object, "first_ns", known(any, facts->first_ns));
 	put(object, "last_ns", known(any, facts->last_ns));

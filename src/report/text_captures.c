@@ -25,6 +25,8 @@ capture_file(const struct page *page, unsigned number)
 	if (facts->file_count > 1)
 		g_string_append_printf(line, " and %u more files", facts->file_count - 1);
 	g_string_append_printf(line, ": %s", facts->format);
+	if (facts->compression != NULL)
+		g_string_append_printf(line, " in %s", facts->compression);
 	for (unsigned i = 0; i < facts->link_type_count; i++) {
 		const char *name = pcap_datalink_val_to_name(facts->link_types[i]);
 
@@ -42,6 +44,8 @@ capture_file(const struct page *page, unsigned number)
 		g_string_append_printf(line, ", %" G_GUINT64_FORMAT " cut by the snap length", facts->truncated_packets);
 	if (facts->dropped_by_kernel >= 0)
 		g_string_append_printf(line, ", %" G_GINT64_FORMAT " dropped by the kernel", facts->dropped_by_kernel);
+	if (facts->bad_blocks > 0)
+		g_string_append_printf(line, ", %" G_GUINT64_FORMAT " broken blocks skipped", facts->bad_blocks);
 	print_wrapped(page->out, "          ", line->str);
 }
 

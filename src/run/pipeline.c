@@ -121,9 +121,9 @@ note_files(struct pipeline *pipeline)
 
 		pipeline->files[i] = *file;
 		facts->bytes += file->bytes;
-		facts->snaplen = i == 0 ? file->snaplen : MIN(facts->snaplen, file->snaplen);
 		facts->nanoseconds = (i == 0 || facts->nanoseconds) && file->nanoseconds;
 		facts->format = file->format;
+		facts->compression = file->compression;
 		facts->name = i == 0 ? file->name : facts->name;
 	}
 }
@@ -343,12 +343,33 @@ pipeline_side(const struct pipeline *pipeline, enum pair_side *side)
 	return told;
 }
 
+/* What the files had told of themselves by their end. */
+static void
+gather_files(struct pipeline *pipeline)
+{
+	struct capture_facts *facts = &pipeline->facts;
+
+	facts->snaplen = 0;
+	for (unsigned i = 0; i < facts->file_count; i++) {
+		const struct source_facts *file = source_set_facts(pipeline->sources, i);
+
+		pipeline->files[i] = *file;
+		if (file->snaplen > 0)
+			facts->snaplen = facts->snaplen > 0 ? MIN(facts->snaplen, file->snaplen) : file->snaplen;
+		if (file->dropped_by_kernel >= 0)
+			facts->dropped_by_kernel = MAX(facts->dropped_by_kernel, 0) + file->dropped_by_kernel;
+		facts->bad_blocks += file->bad_blocks;
+	}
+	facts->comments = source_set_comments(pipeline->sources, &facts->comment_count);
+}
+
 static void
 gather(struct pipeline *pipeline)
 {
 	struct capture_facts *facts = &pipeline->facts;
 	const GError *trouble = source_set_trouble(pipeline->sources);
 
+	gather_files(pipeline);
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_counters_add(&facts->tcp, stream_counters(pipeline->shard[i].stream));
 		datagram_counters_add(&facts->udp, datagrams_counters(pipeline->shard[i].datagrams));

@@ -17,6 +17,7 @@ struct capture_facts {
 	enum pair_side side;		/* after correction */
 	const char *name;		/* of the first file, as given; borrowed */
 	const char *format;		/* static text */
+	const char *compression;	/* the same; NULL: none */
 	uint64_t bytes;			/* of all files */
 	const struct source_facts *files;	/* in the order of reading; borrowed */
 	unsigned file_count;
@@ -29,6 +30,9 @@ struct capture_facts {
 	uint64_t truncated_packets;	/* cap_len < wire_len */
 	uint64_t duplicate_packets;
 	uint64_t fragments;		/* IP fragments of TCP */
+	uint64_t bad_blocks;		/* of pcapng files: skipped */
+	const char *const *comments;	/* that the files have in them; borrowed */
+	unsigned comment_count;
 	uint64_t bad_packets;		/* headers cut or contradictory */
 	uint64_t backward_stamps;	/* packets stamped before the latest stamp in front of them */
 	int64_t backward_max_ns;	/* by how much, at most */

@@ -257,33 +257,6 @@ Test(source, fractions_beyond_a_second_are_bounded)
 	source_free(source);
 }
 
-/* One section, one Ethernet interface with nanoseconds, one packet. */
-static GByteArray *
-pcapng_file(void)
-{
-	static const uint32_t words[] = {
-		0x0a0d0d0a, 28, 0x1a2b3c4d, 0x00000001, 0xffffffff, 0xffffffff, 28,
-		1, 32, 1, 2000, 0x00010009, 9, 0, 32,
-		6, 36, 0, 0x17979cfe, 0x362a0001, 4, 60, 0x00000000, 36,
-	};
-	GByteArray *file = g_byte_array_new();
-
-	for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
-		file_u32(file, plain, words[i]);
-	return file;
-}
-
-Test(source, pcapng)
-{
-	g_autofree char *path = file_write("a.pcapng", pcapng_file());
-	struct source *source = opened(path, NULL);
-
-	cr_assert_str_eq(source_facts(source)->format, "pcapng");
-	check_packet(source, INT64_C(0x17979cfe362a0001), 4, 60, 1);
-	check_end(source);
-	source_free(source);
-}
-
 Test(source, position_and_size)
 {
 	GByteArray *file = three_packets(plain);
@@ -372,21 +345,6 @@ Test(source, packets_stay_until_they_are_gone)
 	source_free(source);
 	for (unsigned i = 0; i < LENT; i++)
 		cr_assert(lent.gone[i]);
-}
-
-Test(source, pcapng_packets_are_gone_with_the_next_one)
-{
-	g_autofree char *path = file_write("a.pcapng", pcapng_file());
-	struct source *source = opened(path, NULL);
-	struct lent lent = { 0 };
-
-	source_on_gone(source, note_gone, &lent);
-	cr_assert_eq(source_next(source, &lent.packet[0], NULL), SOURCE_PACKET);
-	lent.count = 1;
-	cr_assert_not(lent.gone[0]);
-	check_end(source);
-	cr_assert(lent.gone[0]);
-	source_free(source);
 }
 
 /* ---- filters ---- */
@@ -522,14 +480,9 @@ Test(source, other_contents)
 	check_content_refused("", 0, "empty (0 bytes)");
 	check_content_refused("x", 1, "a text file");
 	check_content_refused("tcpdump: listening on eth0\n", 27, "a text file");
-	check_content_refused("\x7f" "ELF\2\1\1\0\0\0\0", 11, "not a pcap or pcapng capture");
-	check_content_refused("\0\0\0\0\0\0\0\0\0\0\0\0", 12, "not a pcap or pcapng capture");
-	check_content_refused("\xd4\xc3", 2, "not a pcap or pcapng capture");
-	check_content_refused("snoop\0\0\0\0\0\0\2\0\0\0\4", 16, "editcap -F pcap");
-	check_content_refused("\x1f\x8b\x08\0\0\0\0\0\0\3", 10, "gzip -d");
-	check_content_refused("\x28\xb5\x2f\xfd\x24\0\1\0", 8, "zstd -d");
-	check_content_refused("\xfd" "7zXZ\0\0\4", 8, "xz -d");
-	check_content_refused("\x04\x22\x4d\x18\x64\x40\xa7\0", 8, "lz4 -d");
+	check_content_refused("\x7f" "ELF\2\1\1\0\0\0\0", 11, "not a pcap, pcapng or snoop capture");
+	check_content_refused("\0\0\0\0\0\0\0\0\0\0\0\0", 12, "not a pcap, pcapng or snoop capture");
+	check_content_refused("\xd4\xc3", 2, "not a pcap, pcapng or snoop capture");
 	check_content_refused("BZh91AY&SY", 10, "bzip2 -d");
 	check_content_refused(file->data, file->len, "IEEE802_11");
 	g_byte_array_unref(file);
@@ -604,19 +557,6 @@ Test(source, cut_at_every_byte)
 			cr_assert(g_str_has_prefix(error->message, path));
 			cr_assert(g_str_has_suffix(error->message, after), "%s", error->message);
 		}
-	}
-}
-
-Test(source, a_cut_pcapng)
-{
-	g_autoptr(GByteArray) file = pcapng_file();
-
-	for (guint len = 61; len < file->len; len++) {
-		g_autofree char *path = write_file("cut.pcapng", file->data, len);
-		g_autoptr(GError) error = NULL;
-
-		cr_assert_eq(read_all(path, &error), 0);
-		cr_assert(g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT), "%u", len);
 	}
 }
 
