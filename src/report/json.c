@@ -657,10 +657,112 @@ findings(const struct findings *findings)
 	return array;
 }
 
-static json_t *
-concurrency(void)
+/* What connections, clients and servers have in common. */
+static void
+put_depth(json_t *object, const struct depth *depth)
 {
-	return json_pack("{s:{s:n,s:n},s:[]}", "server", "max", "mean", "connections");
+	struct depth_plateau plateau;
+	bool is_flat = depth_plateau(depth, 2, &plateau);
+	double mean = 0;
+	bool has_mean = depth_mean(depth, &mean);
+
+	put(object, "calls", count(depth->calls));
+	put(object, "max", known(depth->max > 0, depth->max));
+	put(object, "mean", decimal(has_mean, mean));
+	put(object, "busy_share", share(depth_busy_ns(depth), depth->span_ns));
+	put(object, "plateau", known(is_flat, is_flat ? plateau.top : 0));
+	put(object, "plateau_share", decimal(is_flat, is_flat ? plateau.share : 0));
+}
+
+static json_t *
+depth_histogram(const struct depth *depth)
+{
+	json_t *array = json_array();
+	struct depth_group group[DEPTH_GROUPS];
+	unsigned groups = depth_groups(depth, group);
+
+	for (unsigned i = 0; i < groups; i++) {
+		json_t *object = json_object();
+
+		put(object, "from", json_integer(group[i].from));
+		put(object, "to", json_integer(group[i].to));
+		put(object, "share", decimal(true, group[i].share));
+		put(object, "calls", count(group[i].calls));
+		put(object, "latency_mean_ns", known(group[i].calls > 0, group[i].latency_ns));
+		append(array, object);
+	}
+	return array;
+}
+
+static json_t *
+server_concurrency(const struct concurrency *concurrency)
+{
+	json_t *object = json_object();
+	static const struct depth none;
+	const struct depth *depth = concurrency != NULL ? concurrency_server(concurrency) : &none;
+	uint32_t knee = depth_knee(depth);
+
+	put_depth(object, depth);
+	put(object, "knee", known(knee > 0, knee));
+	put(object, "histogram", depth_histogram(depth));
+	return object;
+}
+
+static void
+append_depth_rows(json_t *array, const struct report *report, const struct concurrency *concurrency,
+    enum concurrency_table table)
+{
+	unsigned rows_count;
+	g_autofree const struct concurrency_row **rows = concurrency_rows(concurrency, table, &rows_count);
+
+	for (unsigned i = 0; i < rows_count; i++) {
+		json_t *object = json_object();
+		char name[LABEL_SIZE];
+		bool has_ports = table == CONCURRENCY_CONNECTIONS;
+
+		label_address(report->ids, &rows[i]->client, name);
+		put(object, "client", text(name));
+		label_address(report->ids, &rows[i]->server, name);
+		put(object, "server", text(name));
+		if (has_ports) {
+			put(object, "client_port", json_integer(rows[i]->client.port));
+			put(object, "server_port", json_integer(rows[i]->server.port));
+		}
+		put_depth(object, &rows[i]->depth);
+		append(array, object);
+	}
+}
+
+/* Connections and clients are those of the clients' captures, or of the server's where there is no other. */
+static json_t *
+concurrency(const struct report *report)
+{
+	json_t *object = json_object(), *connections = json_array(), *clients = json_array();
+	enum pair_side side = report_has_side(report, PAIR_CLIENT) ? PAIR_CLIENT : PAIR_SERVER;
+	const struct concurrency *server = NULL;
+	uint64_t left_out = 0, late = 0;
+
+	for (unsigned i = 0; i < report->capture_count; i++) {
+		const struct concurrency *found = aggregate_concurrency(report->aggregate, i);
+
+		if (found == NULL)
+			continue;
+		left_out += concurrency_counts(found)->left_out;
+		late += concurrency_counts(found)->late;
+		if (report->captures[i].side == PAIR_SERVER)
+			server = found;
+		if (report->captures[i].side != side)
+			continue;
+		append_depth_rows(connections, report, found, CONCURRENCY_CONNECTIONS);
+		append_depth_rows(clients, report, found, CONCURRENCY_CLIENTS);
+	}
+	put(object, "server", server_concurrency(server));
+	put(object, "seen_at", text(side_words[side]));
+	put(object, "left_out", count(left_out));
+	put(object, "late", count(late));
+	put(object, "connections", connections);
+	put(object, "clients", clients);
+	return object;
 }
 
 bool
@@ -684,7 +786,7 @@ report_json(const struct report *report, FILE *out)
 	put(root, "slowest", slowest(report));
 	put(root, "breakdown", breakdown(report));
 	put(root, "window_ns", json_integer(aggregate_window_ns(report->aggregate)));
-	put(root, "concurrency", concurrency());
+	put(root, "concurrency", concurrency(report));
 	put(root, "layers", json_array());
 	put(root, "why_nothing", text(report->why_nothing));
 	/* 15 digits carry six decimals exactly and print no binary remainder. */

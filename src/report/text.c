@@ -151,6 +151,7 @@ report_text(const struct report *report, const struct text_style *style, FILE *o
 	text_slowest(&page);
 	text_breakdowns(&page);
 	text_over_time(&page);
+	text_concurrency(&page);
 	text_notes(&page);
 	text_make_better(&page);
 	return fflush(out) == 0 && !ferror(out);

@@ -268,8 +268,10 @@ can_rewind(const struct correlation *result)
 static void
 merge_parts(struct run *run)
 {
-	for (unsigned i = 0; i < run->config->count; i++)
+	for (unsigned i = 0; i < run->config->count; i++) {
+		aggregate_finish(run->part[i]);
 		aggregate_merge(run->result->aggregate, run->part[i]);
+	}
 }
 
 /* Ends a run's threads before the aggregates that they fill are gone. */

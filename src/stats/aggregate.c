@@ -15,6 +15,7 @@ struct aggregate {
 	struct side_row *(*side)[ROW_KEYS];	/* a capture; NULL where nothing was counted */
 	struct matched_row *matched[ROW_KEYS];
 	struct breakdown *breakdown[BREAKDOWN_KINDS];
+	struct concurrency **concurrency;	/* a capture; NULL: no op yet */
 	struct slowest *slowest;
 	struct slowest *alone[2];		/* enum pair_side; with one capture only */
 	struct aggregate_totals totals;
@@ -37,6 +38,7 @@ aggregate_new(unsigned captures, unsigned top)
 	aggregate->flight = g_new0(struct flight, captures);
 	aggregate->serial = g_new0(struct serial, captures);
 	aggregate->transit = g_new0(struct transit, captures);
+	aggregate->concurrency = g_new0(struct concurrency *, captures);
 	aggregate->side_view = g_new0(GPtrArray *, captures);
 	for (unsigned i = 0; i < captures; i++)
 		aggregate->side_view[i] = g_ptr_array_new();
@@ -61,6 +63,7 @@ aggregate_free(struct aggregate *aggregate)
 			side_row_free(aggregate->side[i][number]);
 		transit_clear(&aggregate->transit[i]);
 		g_ptr_array_unref(aggregate->side_view[i]);
+		concurrency_free(aggregate->concurrency[i]);
 	}
 	for (unsigned number = 0; number < ROW_KEYS; number++)
 		matched_row_free(aggregate->matched[number]);
@@ -76,6 +79,7 @@ aggregate_free(struct aggregate *aggregate)
 	g_free(aggregate->serial);
 	g_free(aggregate->transit);
 	g_free(aggregate->side_view);
+	g_free(aggregate->concurrency);
 	g_free(aggregate->side);
 	g_free(aggregate);
 }
@@ -104,6 +108,14 @@ matched_row(struct aggregate *aggregate, unsigned number)
 	return *row;
 }
 
+static struct concurrency *
+concurrency_of(struct aggregate *aggregate, unsigned capture)
+{
+	if (aggregate->concurrency[capture] == NULL)
+		aggregate->concurrency[capture] = concurrency_new();
+	return aggregate->concurrency[capture];
+}
+
 /* One capture only: the op is all there is of its call. */
 static void
 add_alone(struct aggregate *aggregate, enum pair_side side, const struct nfs_op *op, int64_t latency_ns)
@@ -126,6 +138,7 @@ aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs
 	struct row_key key = row_key_of(op);
 
 	flight_add(&aggregate->flight[capture], op);
+	concurrency_add(concurrency_of(aggregate, capture), op);
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED)
 		return;
 	serial_add(&aggregate->serial[capture], op);
@@ -181,6 +194,27 @@ totals_merge(struct aggregate_totals *into, const struct aggregate_totals *from)
 		into->by_call[part] += from->by_call[part];
 }
 
+static void
+concurrency_take(struct aggregate *into, unsigned capture, const struct concurrency *from)
+{
+	struct concurrency *to;
+
+	if (from == NULL)
+		return;
+	to = concurrency_of(into, capture);
+	concurrency_finish(to);
+	concurrency_merge(to, from);
+}
+
+void
+aggregate_finish(struct aggregate *aggregate)
+{
+	for (unsigned i = 0; i < aggregate->captures; i++) {
+		if (aggregate->concurrency[i] != NULL)
+			concurrency_finish(aggregate->concurrency[i]);
+	}
+}
+
 void
 aggregate_merge(struct aggregate *into, const struct aggregate *from)
 {
@@ -198,6 +232,7 @@ aggregate_merge(struct aggregate *into, const struct aggregate *from)
 		flight_merge(&into->flight[i], &from->flight[i]);
 		serial_merge(&into->serial[i], &from->serial[i]);
 		transit_merge(&into->transit[i], &from->transit[i]);
+		concurrency_take(into, i, from->concurrency[i]);
 	}
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		breakdown_merge(into->breakdown[kind], from->breakdown[kind]);
@@ -277,6 +312,12 @@ aggregate_slowest_alone(struct aggregate *aggregate, enum pair_side side, unsign
 	return slowest_view(aggregate->alone[side], count);
 }
 
+const struct concurrency *
+aggregate_concurrency(const struct aggregate *aggregate, unsigned capture)
+{
+	return aggregate->concurrency[capture];
+}
+
 int64_t
 aggregate_window_ns(const struct aggregate *aggregate)
 {
@@ -310,9 +351,12 @@ aggregate_transit(const struct aggregate *aggregate, unsigned client)
 void
 aggregate_exchange_sides(struct aggregate *aggregate)
 {
+	struct concurrency *concurrency = aggregate->concurrency[0];
 	struct flight flight;
 	struct serial serial;
 
+	aggregate->concurrency[0] = aggregate->concurrency[1];
+	aggregate->concurrency[1] = concurrency;
 	for (unsigned number = 0; number < ROW_KEYS; number++) {
 		struct side_row *first = aggregate->side[0][number];
 

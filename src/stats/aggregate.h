@@ -8,6 +8,7 @@
 
 #include "base/histogram.h"
 #include "correlate/op_pair.h"
+#include "stats/concurrency.h"
 
 struct aggregate;
 struct flight;
@@ -96,6 +97,8 @@ void aggregate_free(struct aggregate *aggregate);
 void aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op);
 /* A pair, or a call that stayed alone. */
 void aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair);
+/* No op follows: what waited for others in between is counted. Before anything is merged or viewed. */
+void aggregate_finish(struct aggregate *aggregate);
 /*
  * Adds all of from to into. Both were made with the same arguments. Exact and
  * associative until a cap is reached; beyond it totals stay exact.
@@ -115,6 +118,8 @@ const struct breakdown_row *const *aggregate_breakdown(struct aggregate *aggrega
 const struct slow_call *aggregate_slowest(struct aggregate *aggregate, unsigned *count);	/* slowest first */
 /* With one capture only: its slowest calls by the latency of that side; the pairs have that side alone. */
 const struct slow_call *aggregate_slowest_alone(struct aggregate *aggregate, enum pair_side side, unsigned *count);
+/* Calls in flight as one capture shows them; NULL when it shows no call. */
+const struct concurrency *aggregate_concurrency(const struct aggregate *aggregate, unsigned capture);
 /* Width of a BREAKDOWN_TIME window in nanoseconds: 1 s, doubled until at most 240 remain. */
 int64_t aggregate_window_ns(const struct aggregate *aggregate);
 

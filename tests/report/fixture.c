@@ -102,6 +102,7 @@ fixture_finish(struct fixture *fixture)
 	struct report *report = &fixture->report;
 	const struct aggregate_totals *totals = aggregate_totals(fixture->aggregate);
 
+	aggregate_finish(fixture->aggregate);
 	fixture->quality = quality_judge(report->captures, report->capture_count, report->correlated,
 	    report->clocks, totals);
 	fixture->findings = findings_judge(&(struct facts){

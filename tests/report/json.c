@@ -209,6 +209,20 @@ assert_findings(const json_t *findings)
 }
 
 static void
+assert_concurrency(const json_t *concurrency)
+{
+	static const char *const server_keys[] = { "max", "mean", "knee", "histogram", NULL };
+	static const char *const keys[] = { "client", "server", "max", "mean", "plateau", NULL };
+	json_t *entry;
+	size_t at;
+
+	assert_keys(json_object_get(concurrency, "server"), server_keys);
+	json_array_foreach(json_object_get(concurrency, "connections"), at, entry)
+		assert_keys(entry, keys);
+	cr_assert(json_is_array(json_object_get(concurrency, "connections")));
+}
+
+static void
 assert_report(const json_t *root)
 {
 	static const char *const keys[] = { "schema", "tool", "generated_ns", "captures", "quality", "clock", "sides",
@@ -234,8 +248,7 @@ assert_report(const json_t *root)
 	assert_slowest(json_object_get(root, "slowest"));
 	assert_findings(json_object_get(root, "findings"));
 	cr_assert_eq(json_array_size(json_object_get(root, "layers")), 0);
-	cr_assert(is_null(json_object_get(json_object_get(root, "concurrency"), "server"), "max"));
-	cr_assert(json_is_array(json_object_get(json_object_get(root, "concurrency"), "connections")));
+	assert_concurrency(json_object_get(root, "concurrency"));
 }
 
 /* ---- cases ---- */
@@ -557,6 +570,64 @@ Test(json, findings)
 	cr_assert(is_null(json_object_get(finding, "evidence"), "dropped_by_kernel"), "not known is not 0");
 	remedies = json_object_get(finding, "remedies");
 	cr_assert_str_eq(string(json_array_get(remedies, 1), "system"), "Solaris, illumos");
+	json_decref(root);
+	fixture_clear(&fixture);
+}
+
+/* Two calls: inside the server from 0 to 60000 and from 20000 to 80000, on the client from 0 to 100000 and 20000 more. */
+Test(json, calls_in_flight)
+{
+	struct fixture fixture;
+	json_t *root, *concurrency, *server, *row;
+
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	for (unsigned i = 0; i < 2; i++) {
+		struct nfs_op op = build_op(PROC_READ, 20000 * i, 98500);
+		struct op_pair pair = build_pair(&op, 60000);
+
+		fixture_add(&fixture, 0, &pair);
+	}
+	fixture_finish(&fixture);
+	root = parse(&fixture);
+	assert_report(root);
+	concurrency = json_object_get(root, "concurrency");
+	server = json_object_get(concurrency, "server");
+	cr_assert_eq(number(server, "max"), 2);
+	cr_assert_eq(json_real_value(json_object_get(server, "mean")), 1.5);
+	cr_assert(is_null(server, "knee"));
+	/* one for 20000 at either end, two for 40000 between */
+	row = json_array_get(json_object_get(server, "histogram"), 1);
+	cr_assert_eq(number(row, "from"), 2);
+	cr_assert_eq(json_real_value(json_object_get(row, "share")), 0.5);
+	cr_assert_eq(number(row, "calls"), 1);
+	cr_assert_eq(number(row, "latency_mean_ns"), 60000);
+	cr_assert_eq(json_array_size(json_object_get(concurrency, "connections")), 1);
+	row = json_array_get(json_object_get(concurrency, "connections"), 0);
+	cr_assert_str_eq(string(row, "client"), "10.0.0.1");
+	cr_assert_eq(number(row, "client_port"), 700);
+	cr_assert_str_eq(string(row, "server"), "10.0.0.2");
+	cr_assert_eq(number(row, "max"), 2);
+	cr_assert_eq(json_real_value(json_object_get(row, "mean")), 1.666667);
+	cr_assert(is_null(row, "plateau"), "two calls are no flat top");
+	json_decref(root);
+	fixture_clear(&fixture);
+}
+
+/* A client's capture alone does not show what is inside the server. */
+Test(json, what_no_capture_shows_is_not_in_flight)
+{
+	struct fixture fixture;
+	struct nfs_op op = build_op(PROC_READ, 0, 98500);
+	json_t *root, *concurrency;
+
+	fixture_init(&fixture, 1, PAIR_CLIENT);
+	fixture_add_alone(&fixture, 0, &op);
+	fixture_finish(&fixture);
+	root = parse(&fixture);
+	concurrency = json_object_get(root, "concurrency");
+	cr_assert(is_null(json_object_get(concurrency, "server"), "max"));
+	cr_assert(is_null(json_object_get(concurrency, "server"), "mean"));
+	cr_assert_eq(number(json_array_get(json_object_get(concurrency, "connections"), 0), "max"), 1);
 	json_decref(root);
 	fixture_clear(&fixture);
 }

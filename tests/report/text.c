@@ -419,3 +419,32 @@ Test(text, a_full_disk_is_noticed)
 	fclose(out);
 	fixture_clear(&fixture);
 }
+
+/* 64 callers of 8 connections with names that do not fit: the page holds them. */
+Test(text, calls_in_flight)
+{
+	struct fixture fixture;
+	char *text;
+
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	for (unsigned i = 0; i < 640; i++) {
+		struct nfs_op op = build_op(PROC_READ, 100000 * (int64_t)(i / 64), 98500);
+		struct op_pair pair;
+
+		memset(op.client.address, 0xfe, sizeof op.client.address);
+		op.client.port = (uint16_t)(60000 + i % 8);
+		op.connection = 1 + i % 8;
+		pair = build_pair(&op, 60000);
+		fixture_add(&fixture, 0, &pair);
+	}
+	fixture_finish(&fixture);
+	text = fixture_text(&fixture, false);
+	assert_page(text);
+	assert_has(text, "CALLS IN FLIGHT (connections as the client sees them)");
+	/* 60 of every 100 us */
+	assert_has(text, "  inside the server                       640    64   40.0   62%    -\n");
+	assert_has(text, "fefe:fefe:fefe:fefe:fefe:fefe:fefe:fefe, all connections\n");
+	assert_has(text, "  49-64         100%       160    60.0us   ########################\n");
+	free(text);
+	fixture_clear(&fixture);
+}

@@ -33,6 +33,7 @@ static const struct property {
 	{ "calls close", prop_books },
 	{ "bytes close", prop_bytes },
 	{ "the true offset lies inside the bound", prop_clock },
+	{ "calls in flight are those of the truth", prop_depths },
 	{ "any number of threads gives the same bytes", prop_threads },
 	{ "packets permuted inside the window change nothing", prop_permuted },
 	{ "nor do those with equal stamps, but for what is told of packets", prop_permuted_ties },

@@ -15,6 +15,9 @@ typedef bool property_fn(struct trace *trace, GString *why);
 /* truths.c: what is told is true, and the books close */
 property_fn prop_truth, prop_pairs, prop_complete, prop_parts, prop_books, prop_bytes, prop_clock;
 
+/* depths.c: the most calls in flight and their mean are those of the truth */
+property_fn prop_depths;
+
 /* invariants.c: what must not matter does not */
 property_fn prop_threads, prop_permuted, prop_permuted_ties, prop_shifted, prop_cut_packets, prop_cut_file;
 

@@ -1,0 +1,431 @@
+#include "stats/concurrency.h"
+
+#include <glib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "stats/rows.h"
+#include "stats/sweep.h"
+
+enum {
+	SLOTS = 4096,		/* a power of two, several times CONCURRENCY_ROWS */
+	KNOWN = 256,		/* a power of two */
+	NO_ROW = 0,
+	ROW_BITS = 16,
+	ROW_MASK = (1 << ROW_BITS) - 1,
+	KIND_SHIFT = CONCURRENCY_TABLES * ROW_BITS,
+	PROGRAM_NFS = 100003,
+	PROGRAM_NFSACL = 100227,
+};
+
+/* Further from 0 no stamp of this age is. */
+static const int64_t stamp_end_ns = INT64_C(1) << 61;
+
+struct row_name {
+	struct net_endpoint client, server;
+};
+
+/* Row 0 is nobody's: calls of rows that gave way. */
+struct table {
+	struct concurrency_row *row;
+	uint32_t count, room;
+	uint16_t slot[SLOTS];		/* NO_ROW: free */
+};
+
+/* Rows of a connection that was seen lately, as a call's tag has them. */
+struct known {
+	uint64_t connection;		/* serial in the capture; 0: none */
+	uint64_t rows;
+};
+
+struct concurrency {
+	struct concurrency_counts counts;
+	struct depth server;
+	struct table table[CONCURRENCY_TABLES];
+	struct sweep *sweep;		/* NULL once finished */
+	uint64_t seed;			/* places names in slots, nothing else */
+	struct known known[KNOWN];	/* by the connection's serial */
+	const uint16_t *moved;		/* while rows give way: the new number of each old one */
+	unsigned moved_table;
+};
+
+/* A call's tag: its row in each table and its kind. */
+static uint32_t
+tag_row(uint64_t tag, unsigned table)
+{
+	return (uint32_t)(tag >> (table * ROW_BITS)) & ROW_MASK;
+}
+
+static unsigned
+tag_kind(uint64_t tag)
+{
+	return (unsigned)(tag >> KIND_SHIFT);
+}
+
+/* ---- rows ---- */
+
+static struct row_name
+name_of(const struct nfs_op *op, unsigned table)
+{
+	struct row_name name = { 0 };
+
+	/* no byte of padding is anything but 0 */
+	memcpy(name.client.address, op->client.address, sizeof name.client.address);
+	memcpy(name.server.address, op->server.address, sizeof name.server.address);
+	if (table == CONCURRENCY_CONNECTIONS) {
+		name.client.port = op->client.port;
+		name.server.port = op->server.port;
+	}
+	return name;
+}
+
+static bool
+has_name(const struct concurrency_row *row, const struct row_name *name)
+{
+	return memcmp(&row->client, &name->client, sizeof row->client) == 0 &&
+	    memcmp(&row->server, &name->server, sizeof row->server) == 0;
+}
+
+/* The slot that holds the name's row, or the free one where it belongs. */
+static uint16_t *
+slot_of(struct concurrency *concurrency, struct table *table, const struct row_name *name)
+{
+	size_t at = XXH3_64bits_withSeed(name, sizeof *name, concurrency->seed) % SLOTS;
+
+	while (table->slot[at] != NO_ROW && !has_name(&table->row[table->slot[at]], name))
+		at = (at + 1) % SLOTS;
+	return &table->slot[at];
+}
+
+static uint64_t
+retag(void *context, uint64_t tag)
+{
+	const struct concurrency *concurrency = context;
+	unsigned shift = concurrency->moved_table * ROW_BITS;
+	uint64_t row = concurrency->moved[tag_row(tag, concurrency->moved_table)];
+
+	return (tag & ~((uint64_t)ROW_MASK << shift)) | row << shift;
+}
+
+static int
+compare_calls(const void *a, const void *b)
+{
+	const struct concurrency_row *x = *(const struct concurrency_row *const *)a;
+	const struct concurrency_row *y = *(const struct concurrency_row *const *)b;
+
+	if (x->depth.calls != y->depth.calls)
+		return x->depth.calls > y->depth.calls ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Half of the rows give way, those with the fewest calls, of equal ones the newer. */
+static void
+table_prune(struct concurrency *concurrency, unsigned number)
+{
+	struct table *table = &concurrency->table[number];
+	const struct concurrency_row *order[CONCURRENCY_ROWS + 1];
+	uint16_t moved[CONCURRENCY_ROWS + 1] = { 0 };
+	uint32_t kept = 1;
+
+	for (uint32_t i = 1; i < table->count; i++)
+		order[i] = &table->row[i];
+	qsort(order + 1, table->count - 1, sizeof *order, compare_calls);
+	for (uint32_t i = 1; i <= CONCURRENCY_ROWS / 2; i++)
+		moved[order[i] - table->row] = 1;
+	for (uint32_t i = 1; i < table->count; i++) {
+		if (moved[i] == 0) {
+			if (number == CONCURRENCY_CONNECTIONS)
+				concurrency->counts.without_row += table->row[i].depth.calls;
+			depth_clear(&table->row[i].depth);
+			continue;
+		}
+		table->row[kept] = table->row[i];
+		moved[i] = (uint16_t)kept++;
+	}
+	table->count = kept;
+	memset(concurrency->known, 0, sizeof concurrency->known);
+	memset(table->slot, 0, sizeof table->slot);
+	for (uint32_t i = 1; i < kept; i++) {
+		struct row_name name = { table->row[i].client, table->row[i].server };
+
+		*slot_of(concurrency, table, &name) = (uint16_t)i;
+	}
+	concurrency->moved = moved;
+	concurrency->moved_table = number;
+	if (concurrency->sweep != NULL)
+		sweep_retag(concurrency->sweep, retag, concurrency);
+	concurrency->moved = NULL;
+}
+
+static uint32_t
+row_new(struct concurrency *concurrency, unsigned number, const struct row_name *name)
+{
+	struct table *table = &concurrency->table[number];
+
+	if (table->count == CONCURRENCY_ROWS + 1)
+		table_prune(concurrency, number);
+	if (table->count >= table->room) {
+		table->room = MAX(8, MIN(2 * table->room, CONCURRENCY_ROWS + 1));
+		table->row = g_renew(struct concurrency_row, table->row, table->room);
+	}
+	table->row[table->count] = (struct concurrency_row){ .client = name->client, .server = name->server };
+	*slot_of(concurrency, table, name) = (uint16_t)table->count;
+	return table->count++;
+}
+
+static uint32_t
+row_named(struct concurrency *concurrency, unsigned number, const struct row_name *name)
+{
+	uint32_t row = *slot_of(concurrency, &concurrency->table[number], name);
+
+	return row != NO_ROW ? row : row_new(concurrency, number, name);
+}
+
+static uint64_t
+rows_of(struct concurrency *concurrency, const struct nfs_op *op)
+{
+	struct known *known = &concurrency->known[op->connection % KNOWN];
+	uint64_t rows = 0;
+
+	if (known->connection == op->connection && op->connection != 0)
+		return known->rows;
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		struct row_name name = name_of(op, i);
+
+		rows |= (uint64_t)row_named(concurrency, i, &name) << (i * ROW_BITS);
+	}
+	*known = (struct known){ .connection = op->connection, .rows = rows };
+	return rows;
+}
+
+/* ---- events ---- */
+
+static void
+begin_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	struct concurrency *concurrency = context;
+	int64_t latency_ns = call->end_ns[view] == SWEEP_OPEN ? -1 : call->end_ns[view] - call->begin_ns[view];
+	unsigned kind = tag_kind(call->tag);
+
+	if (view == SWEEP_INSIDE) {
+		depth_begin(&concurrency->server, at_ns, kind, latency_ns);
+		return;
+	}
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		uint32_t row = tag_row(call->tag, i);
+
+		if (row != NO_ROW)
+			depth_begin(&concurrency->table[i].row[row].depth, at_ns, kind, latency_ns);
+	}
+}
+
+static void
+end_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	struct concurrency *concurrency = context;
+
+	if (view == SWEEP_INSIDE) {
+		depth_end(&concurrency->server, at_ns);
+		return;
+	}
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		uint32_t row = tag_row(call->tag, i);
+
+		if (row != NO_ROW)
+			depth_end(&concurrency->table[i].row[row].depth, at_ns);
+	}
+}
+
+static void
+miss_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns)
+{
+	struct concurrency *concurrency = context;
+
+	concurrency->counts.late++;
+	if (view == SWEEP_INSIDE) {
+		depth_missed(&concurrency->server, part_ns);
+		return;
+	}
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		uint32_t row = tag_row(call->tag, i);
+
+		if (row != NO_ROW)
+			depth_missed(&concurrency->table[i].row[row].depth, part_ns);
+	}
+}
+
+/* ---- ops ---- */
+
+/* READ, WRITE and COMMIT of RFC 1094, RFC 1813 and RFC 7530: their times differ from each other's and all others'. */
+static unsigned
+kind_of(const struct nfs_op *op)
+{
+	static const struct {
+		uint32_t read, write, commit;
+	} numbers[] = { [2] = { 6, 8, 0 }, [3] = { 6, 7, 21 }, [4] = { 25, 38, 5 } };
+	uint32_t operation = op->operation;
+
+	if (op->program != PROGRAM_NFS || op->version >= G_N_ELEMENTS(numbers) || operation == 0)
+		return 0;
+	if (operation == numbers[op->version].read)
+		return 1;
+	if (operation == numbers[op->version].write)
+		return 2;
+	return operation == numbers[op->version].commit ? 3 : 0;
+}
+
+static bool
+is_stamp(int64_t ns)
+{
+	return ns > -stamp_end_ns && ns < stamp_end_ns;
+}
+
+/* Not when the op lacks one of the two stamps, or they are equal or the wrong way round. */
+static void
+set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op, uint32_t stamps, int64_t begin_ns,
+    int64_t end_ns)
+{
+	bool open = op->outcome == OP_IN_FLIGHT;
+
+	if (!op_has(op, open ? stamps & (OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST) : stamps) || !is_stamp(begin_ns))
+		return;
+	if (!open && (!is_stamp(end_ns) || begin_ns >= end_ns))
+		return;
+	call->begin_ns[view] = begin_ns;
+	call->end_ns[view] = open ? SWEEP_OPEN : end_ns;
+	call->has |= 1u << view;
+}
+
+void
+concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
+{
+	struct sweep_call call = { 0 };
+
+	if (op->program != PROGRAM_NFS && op->program != PROGRAM_NFSACL)
+		return;
+	if (op->outcome == OP_ANSWERED || op->outcome == OP_IN_FLIGHT) {
+		set_view(&call, SWEEP_OUTSIDE, op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST, op->call_first_ns,
+		    op->reply_last_ns);
+		set_view(&call, SWEEP_INSIDE, op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST, op->call_last_ns,
+		    op->reply_first_ns);
+	}
+	if (call.has == 0) {
+		concurrency->counts.left_out++;
+		return;
+	}
+	concurrency->counts.calls++;
+	call.tag = rows_of(concurrency, op) | (uint64_t)kind_of(op) << KIND_SHIFT;
+	sweep_add(concurrency->sweep, &call);
+}
+
+struct concurrency *
+concurrency_new(void)
+{
+	struct concurrency *concurrency = g_new0(struct concurrency, 1);
+	struct sweep_sink sink = {
+		.context = concurrency, .begin = begin_call, .end = end_call, .missed = miss_call,
+	};
+
+	concurrency->sweep = sweep_new(&sink);
+	concurrency->server.by_calls = true;
+	concurrency->seed = (uint64_t)g_random_int() << 32 | g_random_int();
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++)
+		concurrency->table[i].count = 1;
+	return concurrency;
+}
+
+void
+concurrency_free(struct concurrency *concurrency)
+{
+	if (concurrency == NULL)
+		return;
+	sweep_free(concurrency->sweep);
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		for (uint32_t j = 1; j < concurrency->table[i].count; j++)
+			depth_clear(&concurrency->table[i].row[j].depth);
+		g_free(concurrency->table[i].row);
+	}
+	depth_clear(&concurrency->server);
+	g_free(concurrency);
+}
+
+void
+concurrency_finish(struct concurrency *concurrency)
+{
+	if (concurrency->sweep == NULL)
+		return;
+	sweep_finish(concurrency->sweep);
+	sweep_free(g_steal_pointer(&concurrency->sweep));
+	depth_finish(&concurrency->server);
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		for (uint32_t j = 1; j < concurrency->table[i].count; j++)
+			depth_finish(&concurrency->table[i].row[j].depth);
+	}
+}
+
+void
+concurrency_merge(struct concurrency *into, const struct concurrency *from)
+{
+	into->counts.calls += from->counts.calls;
+	into->counts.left_out += from->counts.left_out;
+	into->counts.late += from->counts.late;
+	into->counts.without_row += from->counts.without_row;
+	depth_merge(&into->server, &from->server);
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		for (uint32_t j = 1; j < from->table[i].count; j++) {
+			const struct concurrency_row *more = &from->table[i].row[j];
+			struct row_name name = { more->client, more->server };
+			uint32_t row = row_named(into, i, &name);
+
+			depth_merge(&into->table[i].row[row].depth, &more->depth);
+		}
+	}
+}
+
+const struct concurrency_counts *
+concurrency_counts(const struct concurrency *concurrency)
+{
+	return &concurrency->counts;
+}
+
+const struct depth *
+concurrency_server(const struct concurrency *concurrency)
+{
+	return &concurrency->server;
+}
+
+static int
+compare_endpoints(const struct net_endpoint *a, const struct net_endpoint *b)
+{
+	int order = memcmp(a->address, b->address, sizeof a->address);
+
+	return order != 0 ? order : (a->port > b->port) - (a->port < b->port);
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const struct concurrency_row *x = *(const struct concurrency_row *const *)a;
+	const struct concurrency_row *y = *(const struct concurrency_row *const *)b;
+	int order;
+
+	if (x->depth.calls != y->depth.calls)
+		return x->depth.calls > y->depth.calls ? -1 : 1;
+	order = compare_endpoints(&x->client, &y->client);
+	return order != 0 ? order : compare_endpoints(&x->server, &y->server);
+}
+
+const struct concurrency_row **
+concurrency_rows(const struct concurrency *concurrency, enum concurrency_table table, unsigned *count)
+{
+	const struct table *from = &concurrency->table[table];
+	const struct concurrency_row **rows = g_new(const struct concurrency_row *, from->count);
+
+	*count = 0;
+	for (uint32_t i = 1; i < from->count; i++) {
+		if (from->row[i].depth.calls > 0)
+			rows[(*count)++] = &from->row[i];
+	}
+	qsort(rows, *count, sizeof *rows, compare_rows);
+	return rows;
+}

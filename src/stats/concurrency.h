@@ -1,0 +1,57 @@
+/*
+ * Calls in flight, over time, as one capture shows them: inside the server
+ * (call_last to reply_first), and between the client and its answer (call_first
+ * to reply_last) for each connection, for each client with each of its servers
+ * and for each session.
+ *
+ * Counted are calls of NFS and its ACL protocol: those that were answered, and
+ * those that were in flight when the capture ended, up to its last call. One
+ * that was never answered, or whose reply or stamps the capture lost, holds an
+ * unknown time and is left out and counted; so are calls that took no time by
+ * the clock. What was under way before the capture began is not seen until its
+ * reply, and missing then. So gaps in a capture make depths too low, never too
+ * high.
+ */
+#ifndef STATS_CONCURRENCY_H
+#define STATS_CONCURRENCY_H
+
+#include <nfscorr/nfs_op.h>
+
+#include "stats/depth.h"
+
+struct concurrency;
+
+/* Of a table of connections, clients or sessions: when so many are there, the half with the fewest calls gives way. */
+enum { CONCURRENCY_ROWS = 1024 };
+
+struct concurrency_row {
+	struct net_endpoint client, server;	/* ports are 0 but for connections */
+	struct depth depth;
+};
+
+struct concurrency_counts {
+	uint64_t calls;			/* counted, of one or both kinds of depth */
+	uint64_t left_out;		/* the reply or a stamp is not known */
+	uint64_t late;			/* began before so many others that the depth at their begin lacks them */
+	uint64_t without_row;		/* counted, but their connection's row gave way */
+};
+
+struct concurrency *concurrency_new(void);
+void concurrency_free(struct concurrency *concurrency);
+/* Ops of one capture as its decoder finished them. */
+void concurrency_add(struct concurrency *concurrency, const struct nfs_op *op);
+/* Nothing follows; what is below is complete then. */
+void concurrency_finish(struct concurrency *concurrency);
+/* Both are finished. */
+void concurrency_merge(struct concurrency *into, const struct concurrency *from);
+
+const struct concurrency_counts *concurrency_counts(const struct concurrency *concurrency);
+/* Of all calls inside the server. */
+const struct depth *concurrency_server(const struct concurrency *concurrency);
+
+enum concurrency_table { CONCURRENCY_CONNECTIONS, CONCURRENCY_CLIENTS, CONCURRENCY_TABLES };
+/* Those with the most calls first, equal ones by their addresses. Caller frees the array, the rows are borrowed. */
+const struct concurrency_row **concurrency_rows(const struct concurrency *concurrency, enum concurrency_table table,
+    unsigned *count);
+
+#endif

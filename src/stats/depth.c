@@ -1,0 +1,449 @@
+#include "stats/depth.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+enum {
+	EXACT_BITS = 8,
+	OCTAVE_BITS = 5,
+	OCTAVE = 1 << OCTAVE_BITS,
+	PLACES = 256,			/* remembered at once */
+	USUAL_SHIFT = 4,
+	PPM = 1000000,
+	EXCESS_PPM = 1000,		/* of the busy time, above a flat top */
+	FLAT_PPM = 500000,		/* of the busy time, nine tenths of the top held */
+	FULL_PPM = 50000,		/* of the busy time, all of it held */
+	REUSED_PPM = 500000,		/* of the calls that began there */
+	TOP_CALLS = 20,			/* that began there, at least */
+	KNEE_PPM = 1500000,
+};
+
+G_STATIC_ASSERT(DEPTH_EXACT == 1 << EXACT_BITS);
+
+struct depth_place {
+	int64_t free_ns, until_ns;
+};
+
+/* Clocks may say anything: a sum stops at its end. */
+static void
+add_ns(int64_t *sum_ns, int64_t ns)
+{
+	if (__builtin_add_overflow(*sum_ns, ns, sum_ns))
+		*sum_ns = INT64_MAX;
+}
+
+/* ---- levels ---- */
+
+static uint32_t
+level_of(uint32_t depth)
+{
+	uint32_t shift;
+
+	if (depth < DEPTH_EXACT)
+		return depth;
+	shift = 31u - (uint32_t)__builtin_clz(depth) - OCTAVE_BITS;
+	return DEPTH_EXACT + (shift - (EXACT_BITS - OCTAVE_BITS)) * OCTAVE + (depth >> shift) - OCTAVE;
+}
+
+uint32_t
+depth_of_level(uint32_t level)
+{
+	uint32_t above;
+
+	if (level < DEPTH_EXACT)
+		return level;
+	above = level - DEPTH_EXACT;
+	return (OCTAVE + above % OCTAVE) << (above / OCTAVE + EXACT_BITS - OCTAVE_BITS);
+}
+
+static void
+levels_reach(struct depth *depth, uint32_t level)
+{
+	uint32_t levels = MAX(8, depth->levels);
+
+	while (levels <= level)
+		levels *= 2;
+	depth->level = g_renew(struct depth_level, depth->level, levels);
+	memset(depth->level + depth->levels, 0, (levels - depth->levels) * sizeof(*depth->level));
+	depth->levels = levels;
+}
+
+static inline struct depth_level *
+level_at(struct depth *depth, uint32_t count)
+{
+	uint32_t level = level_of(count);
+
+	if (G_UNLIKELY(level >= depth->levels))
+		levels_reach(depth, level);
+	return &depth->level[level];
+}
+
+/* ---- places ---- */
+
+static struct depth_place *
+place_at(const struct depth *depth, uint32_t number)
+{
+	return &depth->place[(depth->first_place + number) & (depth->place_room - 1)];
+}
+
+static void
+place_drop(struct depth *depth)
+{
+	depth->first_place = (depth->first_place + 1) & (depth->place_room - 1);
+	depth->places--;
+}
+
+static void
+places_grow(struct depth *depth)
+{
+	uint32_t room = MAX(4, 2 * depth->place_room);
+	struct depth_place *place = g_new(struct depth_place, room);
+
+	for (uint32_t i = 0; i < depth->places; i++)
+		place[i] = *place_at(depth, i);
+	g_free(depth->place);
+	depth->place = place;
+	depth->place_room = room;
+	depth->first_place = 0;
+}
+
+/* The level's time goes on until now. */
+static void
+level_until(struct depth *depth, uint32_t count, int64_t ns)
+{
+	if (ns <= depth->level_ns)
+		return;
+	add_ns(&level_at(depth, count)->time_ns, ns - depth->level_ns);
+	depth->level_ns = ns;
+}
+
+/* Places that nobody took for long enough are free. */
+static void
+places_expire(struct depth *depth, int64_t now_ns)
+{
+	while (depth->places > 0 && place_at(depth, 0)->until_ns <= now_ns) {
+		level_until(depth, depth->held, place_at(depth, 0)->until_ns);
+		depth->held--;
+		place_drop(depth);
+	}
+}
+
+static void
+place_free(struct depth *depth, int64_t now_ns)
+{
+	int64_t until_ns = now_ns + min_ns(DEPTH_REUSE_NS, depth->usual_ns / 2);
+
+	if (depth->places == PLACES) {
+		level_until(depth, depth->held, now_ns);
+		depth->held--;
+		place_drop(depth);
+	}
+	if (depth->places == depth->place_room)
+		places_grow(depth);
+	/* in order, although what is usual changes */
+	if (depth->places > 0)
+		until_ns = max_ns(until_ns, place_at(depth, depth->places - 1)->until_ns);
+	depth->places++;
+	*place_at(depth, depth->places - 1) = (struct depth_place){ .free_ns = now_ns, .until_ns = until_ns };
+}
+
+/* ---- events ---- */
+
+/* Time begins, or goes on where the clock was set back to. */
+static void
+begin_time(struct depth *depth, int64_t now_ns)
+{
+	add_ns(&depth->span_ns, depth->last_ns - depth->first_ns);
+	depth->first_ns = depth->last_ns = depth->level_ns = now_ns;
+	depth->held -= depth->places;
+	depth->places = 0;
+}
+
+static void
+take_place(struct depth *depth, int64_t now_ns)
+{
+	struct depth_level *level;
+
+	places_expire(depth, now_ns);
+	if (depth->places > 0) {
+		level = level_at(depth, depth->held);
+		level->reused++;
+		add_ns(&level->reuse_ns, now_ns - place_at(depth, 0)->free_ns);
+		place_drop(depth);
+	} else {
+		level_until(depth, depth->held, now_ns);
+		level = level_at(depth, ++depth->held);
+	}
+	level->begun++;
+}
+
+void
+depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
+{
+	struct depth_level *level;
+
+	if (depth->calls++ == 0 || at_ns < depth->last_ns)
+		begin_time(depth, at_ns);
+	if (depth->in_flight == 0)
+		add_ns(&depth->idle_ns, at_ns - depth->last_ns);
+	depth->last_ns = at_ns;
+	depth->sum_ns -= at_ns;
+	if (depth->by_calls)
+		level_until(depth, depth->in_flight, at_ns);
+	else
+		take_place(depth, at_ns);
+	depth->in_flight++;
+	depth->max = MAX(depth->max, depth->in_flight);
+	if (latency_ns < 0)
+		return;
+	level = level_at(depth, depth->in_flight);
+	level->timed[kind]++;
+	add_ns(&level->latency_ns[kind], latency_ns);
+	depth->usual_ns += depth->usual_ns == 0 ? latency_ns : (latency_ns - depth->usual_ns) >> USUAL_SHIFT;
+}
+
+void
+depth_end(struct depth *depth, int64_t at_ns)
+{
+	if (depth->by_calls)
+		level_until(depth, depth->in_flight, at_ns);
+	else
+		place_free(depth, at_ns);
+	depth->last_ns = max_ns(depth->last_ns, at_ns);
+	depth->sum_ns += at_ns;
+	depth->in_flight--;
+}
+
+void
+depth_missed(struct depth *depth, int64_t part_ns)
+{
+	depth->sum_ns += part_ns;
+}
+
+void
+depth_finish(struct depth *depth)
+{
+	places_expire(depth, depth->last_ns);
+	level_until(depth, depth->by_calls ? depth->in_flight : depth->held, depth->last_ns);
+	begin_time(depth, depth->last_ns);
+	g_free(depth->place);
+	depth->place = NULL;
+	depth->place_room = depth->first_place = 0;
+}
+
+void
+depth_merge(struct depth *into, const struct depth *from)
+{
+	into->calls += from->calls;
+	into->max = MAX(into->max, from->max);
+	into->by_calls = from->by_calls;
+	add_ns(&into->span_ns, from->span_ns);
+	add_ns(&into->idle_ns, from->idle_ns);
+	into->sum_ns += from->sum_ns;
+	if (from->levels > into->levels)
+		levels_reach(into, from->levels - 1);
+	for (uint32_t i = 0; i < from->levels; i++) {
+		struct depth_level *level = &into->level[i];
+		const struct depth_level *more = &from->level[i];
+
+		add_ns(&level->time_ns, more->time_ns);
+		level->begun += more->begun;
+		level->reused += more->reused;
+		add_ns(&level->reuse_ns, more->reuse_ns);
+		for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
+			level->timed[kind] += more->timed[kind];
+			add_ns(&level->latency_ns[kind], more->latency_ns[kind]);
+		}
+	}
+}
+
+void
+depth_clear(struct depth *depth)
+{
+	g_free(depth->level);
+	g_free(depth->place);
+	*depth = (struct depth){ 0 };
+}
+
+/* ---- what it shows ---- */
+
+bool
+depth_mean(const struct depth *depth, double *mean)
+{
+	if (depth->span_ns <= 0)
+		return false;
+	*mean = (double)depth->sum_ns / (double)depth->span_ns;
+	return true;
+}
+
+int64_t
+depth_busy_ns(const struct depth *depth)
+{
+	return depth->span_ns - depth->idle_ns;
+}
+
+/* Time with so many at least. */
+static double
+time_from(const struct depth *depth, uint32_t count)
+{
+	double time_ns = 0;
+
+	for (uint32_t i = level_of(count); i < depth->levels; i++)
+		time_ns += (double)depth->level[i].time_ns;
+	return time_ns;
+}
+
+bool
+depth_plateau(const struct depth *depth, uint32_t least, struct depth_plateau *plateau)
+{
+	double busy_ns = time_from(depth, 1), full_ns;
+	uint32_t top = depth->max, near;
+	uint64_t begun = 0, reused = 0;
+	int64_t reuse_ns = 0;
+
+	while (top > least && time_from(depth, top) * PPM < busy_ns * EXCESS_PPM)
+		top--;
+	if (depth->by_calls || top < least || busy_ns <= 0)
+		return false;
+	near = top - top / 10;
+	full_ns = time_from(depth, top);
+	for (uint32_t i = level_of(near); i < depth->levels; i++) {
+		begun += depth->level[i].begun;
+		reused += depth->level[i].reused;
+		add_ns(&reuse_ns, depth->level[i].reuse_ns);
+	}
+	if (begun < TOP_CALLS || (double)reused * PPM < (double)begun * REUSED_PPM)
+		return false;
+	*plateau = (struct depth_plateau){
+		.top = top,
+		.share = time_from(depth, near) / busy_ns,
+		.reused = (double)reused / (double)begun,
+		.reuse_ns = reuse_ns / (int64_t)reused,
+	};
+	return plateau->share * PPM >= FLAT_PPM && full_ns * PPM >= busy_ns * FULL_PPM;
+}
+
+/* Latencies of one kind over a range of levels. */
+struct timed {
+	uint64_t count;
+	double sum_ns;
+};
+
+static struct timed
+timed_in(const struct depth *depth, unsigned kind, uint32_t from, uint32_t to)
+{
+	struct timed timed = { 0 };
+
+	for (uint32_t i = level_of(from); i <= level_of(to) && i < depth->levels; i++) {
+		timed.count += depth->level[i].timed[kind];
+		timed.sum_ns += (double)depth->level[i].latency_ns[kind];
+	}
+	return timed;
+}
+
+/* The latency at few calls in flight: the fewest that DEPTH_CALLS calls are known of, half the most at most. */
+static bool
+base_latency(const struct depth *depth, unsigned kind, double *mean_ns)
+{
+	struct timed timed = { 0 };
+
+	for (uint32_t i = 1; timed.count < DEPTH_CALLS; i++) {
+		if (i >= depth->levels || depth_of_level(i) > depth->max / 2)
+			return false;
+		timed.count += depth->level[i].timed[kind];
+		timed.sum_ns += (double)depth->level[i].latency_ns[kind];
+	}
+	*mean_ns = timed.sum_ns / (double)timed.count;
+	return true;
+}
+
+/* Latency over a range of depths against that at few calls; how many calls it rests on. */
+static uint64_t
+compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, double *ratio)
+{
+	double expected_ns = 0, found_ns = 0;
+	uint64_t calls = 0;
+
+	for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
+		struct timed timed = timed_in(depth, kind, from, to);
+		double base_ns;
+
+		if (timed.count == 0 || !base_latency(depth, kind, &base_ns))
+			continue;
+		calls += timed.count;
+		found_ns += timed.sum_ns;
+		expected_ns += base_ns * (double)timed.count;
+	}
+	*ratio = expected_ns > 0 ? found_ns / expected_ns : 0;
+	return calls;
+}
+
+bool
+depth_growth(const struct depth *depth, double *ratio)
+{
+	uint32_t from = depth->max - depth->max / 4;
+
+	return compare_with_base(depth, from, depth->max, ratio) >= DEPTH_CALLS && *ratio > 0;
+}
+
+static uint32_t
+group_end(uint32_t from)
+{
+	uint64_t octave = 1, end;
+
+	/* groups end at 1, 2, 3, 4, 6, 8, 12, 16, ... 192, and before 256, 384, ..., where levels begin */
+	while (octave < from + (from >= DEPTH_EXACT))
+		octave *= 2;
+	end = octave - octave / 4;
+	if (octave < 4 || end < from + (from >= DEPTH_EXACT))
+		end = octave;
+	return (uint32_t)(end < DEPTH_EXACT ? end : end - 1);
+}
+
+unsigned
+depth_groups(const struct depth *depth, struct depth_group group[DEPTH_GROUPS])
+{
+	double busy_ns = time_from(depth, 1);
+	unsigned count = 0;
+
+	for (uint32_t from = 1, to; from <= depth->max && count < DEPTH_GROUPS; from = to + 1) {
+		struct depth_group *next = &group[count++];
+		struct timed all = { 0 };
+		double time_ns = 0;
+
+		to = MIN(group_end(from), depth->max);
+		for (uint32_t i = level_of(from); i <= level_of(to) && i < depth->levels; i++)
+			time_ns += (double)depth->level[i].time_ns;
+		for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
+			struct timed timed = timed_in(depth, kind, from, to);
+
+			all.count += timed.count;
+			all.sum_ns += timed.sum_ns;
+		}
+		*next = (struct depth_group){ .from = from, .to = to, .calls = all.count };
+		next->share = busy_ns > 0 ? time_ns / busy_ns : 0;
+		next->latency_ns = all.count > 0 ? (int64_t)(all.sum_ns / (double)all.count + 0.5) : 0;
+		if (compare_with_base(depth, from, to, &next->ratio) < DEPTH_CALLS)
+			next->ratio = 0;
+	}
+	return count;
+}
+
+uint32_t
+depth_knee(const struct depth *depth)
+{
+	struct depth_group group[DEPTH_GROUPS];
+	unsigned count = depth_groups(depth, group);
+	uint32_t knee = 0;
+
+	for (unsigned i = count; i-- > 0;) {
+		if (group[i].ratio == 0)
+			continue;
+		if (group[i].ratio * PPM < KNEE_PPM)
+			break;
+		knee = group[i].from;
+	}
+	return knee;
+}

@@ -1,0 +1,367 @@
+#include "stats/sweep.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/arith.h"
+
+enum {
+	FIRST_ROOM = 64,	/* a power of two */
+	/* An event that would have to pass more of those that wait goes to the stragglers. */
+	NEAR_EVENTS = 64,
+};
+
+#define NO_CALL UINT32_MAX
+
+struct event {
+	int64_t at_ns;
+	uint32_t call;			/* its place */
+};
+
+/* Events of one sort that wait, the earliest first: nearly all come nearly in order. */
+struct queue {
+	struct event *ring;
+	uint32_t first, count, room;		/* room is a power of two */
+	struct event *heap;			/* the stragglers */
+	uint32_t heap_count, heap_room;
+};
+
+struct waiting {
+	struct sweep_call call;
+	uint32_t ends;			/* that are to come; of a free place the next one */
+};
+
+struct sweep {
+	struct sweep_sink sink;
+	/*
+	 * All begins wait in the first queue, by the begin of the first view
+	 * that they have. Those of the second wait in theirs once they have
+	 * left it: what is settled of one view is of the other.
+	 */
+	struct queue begins[SWEEP_VIEWS], ends[SWEEP_VIEWS];
+	struct waiting *calls;
+	uint32_t calls_room, calls_free;	/* NO_CALL: none is */
+	uint32_t limit;
+	uint32_t in_past;		/* calls in a row that lay wholly before settled_ns */
+	int64_t settled_ns;
+	int64_t latest_ns;		/* of all stamps */
+};
+
+/* ---- queues ---- */
+
+static void
+heap_push(struct queue *queue, const struct event *event)
+{
+	uint32_t at = queue->heap_count++;
+
+	if (queue->heap_count > queue->heap_room) {
+		queue->heap_room = MAX(FIRST_ROOM, 2 * queue->heap_room);
+		queue->heap = g_renew(struct event, queue->heap, queue->heap_room);
+	}
+	while (at > 0 && queue->heap[(at - 1) / 2].at_ns > event->at_ns) {
+		queue->heap[at] = queue->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	queue->heap[at] = *event;
+}
+
+static void
+heap_pop(struct queue *queue, struct event *event)
+{
+	struct event last = queue->heap[--queue->heap_count];
+	uint32_t at = 0, child;
+
+	*event = queue->heap[0];
+	while ((child = 2 * at + 1) < queue->heap_count) {
+		if (child + 1 < queue->heap_count && queue->heap[child + 1].at_ns < queue->heap[child].at_ns)
+			child++;
+		if (queue->heap[child].at_ns >= last.at_ns)
+			break;
+		queue->heap[at] = queue->heap[child];
+		at = child;
+	}
+	queue->heap[at] = last;
+}
+
+static struct event *
+ring_at(const struct queue *queue, uint32_t number)
+{
+	return &queue->ring[(queue->first + number) & (queue->room - 1)];
+}
+
+static void
+ring_grow(struct queue *queue)
+{
+	uint32_t room = MAX(FIRST_ROOM, 2 * queue->room);
+	struct event *ring = g_new(struct event, room);
+
+	for (uint32_t i = 0; i < queue->count; i++)
+		ring[i] = *ring_at(queue, i);
+	g_free(queue->ring);
+	queue->ring = ring;
+	queue->room = room;
+	queue->first = 0;
+}
+
+static void
+queue_push(struct queue *queue, int64_t at_ns, uint32_t call)
+{
+	struct event event = { .at_ns = at_ns, .call = call };
+	uint32_t at = queue->count;
+
+	if (queue->count > NEAR_EVENTS && ring_at(queue, queue->count - NEAR_EVENTS)->at_ns > at_ns) {
+		heap_push(queue, &event);
+		return;
+	}
+	if (queue->count == queue->room)
+		ring_grow(queue);
+	queue->count++;
+	for (; at > 0 && ring_at(queue, at - 1)->at_ns > at_ns; at--)
+		*ring_at(queue, at) = *ring_at(queue, at - 1);
+	*ring_at(queue, at) = event;
+}
+
+static uint32_t
+queue_count(const struct queue *queue)
+{
+	return queue->count + queue->heap_count;
+}
+
+/* The time of the first event; INT64_MAX when there is none. */
+static int64_t
+queue_next(const struct queue *queue)
+{
+	int64_t next_ns = queue->count > 0 ? ring_at(queue, 0)->at_ns : INT64_MAX;
+
+	return queue->heap_count > 0 ? min_ns(next_ns, queue->heap[0].at_ns) : next_ns;
+}
+
+/* The call of the first event; there is one. */
+static uint32_t
+queue_pop(struct queue *queue)
+{
+	struct event event;
+
+	if (queue->heap_count > 0 && (queue->count == 0 || queue->heap[0].at_ns <= ring_at(queue, 0)->at_ns)) {
+		heap_pop(queue, &event);
+		return event.call;
+	}
+	event = *ring_at(queue, 0);
+	queue->first = (queue->first + 1) & (queue->room - 1);
+	queue->count--;
+	return event.call;
+}
+
+static void
+queue_clear(struct queue *queue)
+{
+	g_free(queue->ring);
+	g_free(queue->heap);
+}
+
+/* ---- calls ---- */
+
+static uint32_t
+call_keep(struct sweep *sweep, const struct sweep_call *call)
+{
+	uint32_t place;
+
+	if (sweep->calls_free == NO_CALL) {
+		uint32_t room = MAX(FIRST_ROOM, 2 * sweep->calls_room);
+
+		sweep->calls = g_renew(struct waiting, sweep->calls, room);
+		for (uint32_t i = room; i-- > sweep->calls_room;) {
+			sweep->calls[i] = (struct waiting){ .ends = sweep->calls_free };
+			sweep->calls_free = i;
+		}
+		sweep->calls_room = room;
+	}
+	place = sweep->calls_free;
+	sweep->calls_free = sweep->calls[place].ends;
+	sweep->calls[place] = (struct waiting){ .call = *call };
+	return place;
+}
+
+static void
+call_ended(struct sweep *sweep, uint32_t place)
+{
+	if (--sweep->calls[place].ends > 0)
+		return;
+	sweep->calls[place].call.has = 0;
+	sweep->calls[place].ends = sweep->calls_free;
+	sweep->calls_free = place;
+}
+
+static void
+wait_for_end(struct sweep *sweep, enum sweep_view view, uint32_t place)
+{
+	struct waiting *waiting = &sweep->calls[place];
+
+	waiting->ends++;
+	queue_push(&sweep->ends[view], waiting->call.end_ns[view], place);
+}
+
+static bool
+has_view(const struct sweep_call *call, enum sweep_view view)
+{
+	return (call->has >> view & 1) != 0;
+}
+
+/* ---- time ---- */
+
+/* A call that ends by then began before it, and so has begun here. */
+static void
+end_until(struct sweep *sweep, enum sweep_view view, int64_t ns)
+{
+	struct queue *ends = &sweep->ends[view];
+
+	for (int64_t at_ns; queue_count(ends) > 0 && (at_ns = queue_next(ends)) <= ns;) {
+		uint32_t place = queue_pop(ends);
+
+		sweep->sink.end(sweep->sink.context, view, &sweep->calls[place].call, min_ns(at_ns, sweep->latest_ns));
+		call_ended(sweep, place);
+	}
+}
+
+static void
+begin(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	end_until(sweep, view, at_ns);
+	sweep->sink.begin(sweep->sink.context, view, call, at_ns);
+}
+
+static void
+begin_inside_until(struct sweep *sweep, int64_t ns)
+{
+	struct queue *begins = &sweep->begins[SWEEP_INSIDE];
+
+	for (int64_t at_ns; queue_count(begins) > 0 && (at_ns = queue_next(begins)) <= ns;)
+		begin(sweep, SWEEP_INSIDE, &sweep->calls[queue_pop(begins)].call, at_ns);
+}
+
+static void
+settle_earliest(struct sweep *sweep)
+{
+	int64_t at_ns = queue_next(&sweep->begins[SWEEP_OUTSIDE]);
+	uint32_t place = queue_pop(&sweep->begins[SWEEP_OUTSIDE]);
+	const struct sweep_call *call = &sweep->calls[place].call;
+
+	if (has_view(call, SWEEP_INSIDE))
+		queue_push(&sweep->begins[SWEEP_INSIDE], call->begin_ns[SWEEP_INSIDE], place);
+	if (has_view(call, SWEEP_OUTSIDE))
+		begin(sweep, SWEEP_OUTSIDE, call, at_ns);
+	sweep->settled_ns = at_ns;
+	begin_inside_until(sweep, at_ns);
+}
+
+static void
+settle_all(struct sweep *sweep)
+{
+	while (queue_count(&sweep->begins[SWEEP_OUTSIDE]) > 0)
+		settle_earliest(sweep);
+	begin_inside_until(sweep, SWEEP_OPEN);
+	end_until(sweep, SWEEP_OUTSIDE, SWEEP_OPEN);
+	end_until(sweep, SWEEP_INSIDE, SWEEP_OPEN);
+}
+
+/* A view of a call that began before what is settled. */
+static void
+take_late_view(struct sweep *sweep, enum sweep_view view, uint32_t place)
+{
+	const struct sweep_call *call = &sweep->calls[place].call;
+	int64_t begin_ns = call->begin_ns[view], end_ns = call->end_ns[view], settled_ns = sweep->settled_ns;
+
+	if (begin_ns < settled_ns)
+		sweep->sink.missed(sweep->sink.context, view, call, min_ns(end_ns, settled_ns) - begin_ns);
+	if (end_ns <= settled_ns)
+		return;
+	wait_for_end(sweep, view, place);
+	if (begin_ns < settled_ns)
+		begin(sweep, view, call, settled_ns);
+	else
+		queue_push(&sweep->begins[SWEEP_INSIDE], begin_ns, place);
+}
+
+static void
+take_late(struct sweep *sweep, const struct sweep_call *call, int64_t end_ns)
+{
+	uint32_t place = call_keep(sweep, call);
+
+	sweep->limit = MIN(2 * sweep->limit, SWEEP_CALLS_MAX);
+	sweep->in_past = end_ns <= sweep->settled_ns ? sweep->in_past + 1 : 0;
+	sweep->calls[place].ends = 1;
+	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
+		if (has_view(call, view))
+			take_late_view(sweep, view, place);
+	}
+	call_ended(sweep, place);
+	if (sweep->in_past < SWEEP_RESTART)
+		return;
+	settle_all(sweep);
+	sweep->settled_ns = sweep->latest_ns = INT64_MIN;
+	sweep->in_past = 0;
+}
+
+struct sweep *
+sweep_new(const struct sweep_sink *sink)
+{
+	struct sweep *sweep = g_new0(struct sweep, 1);
+
+	sweep->sink = *sink;
+	sweep->limit = SWEEP_CALLS_MIN;
+	sweep->settled_ns = sweep->latest_ns = INT64_MIN;
+	sweep->calls_free = NO_CALL;
+	return sweep;
+}
+
+void
+sweep_free(struct sweep *sweep)
+{
+	if (sweep == NULL)
+		return;
+	for (unsigned i = 0; i < SWEEP_VIEWS; i++) {
+		queue_clear(&sweep->begins[i]);
+		queue_clear(&sweep->ends[i]);
+	}
+	g_free(sweep->calls);
+	g_free(sweep);
+}
+
+void
+sweep_add(struct sweep *sweep, const struct sweep_call *call)
+{
+	enum sweep_view first = has_view(call, SWEEP_OUTSIDE) ? SWEEP_OUTSIDE : SWEEP_INSIDE;
+	bool open = call->end_ns[first] == SWEEP_OPEN;
+	uint32_t place;
+
+	sweep->latest_ns = max_ns(sweep->latest_ns, open ? call->begin_ns[first] : call->end_ns[first]);
+	if (call->begin_ns[first] < sweep->settled_ns) {
+		take_late(sweep, call, call->end_ns[first]);
+		return;
+	}
+	sweep->in_past = 0;
+	place = call_keep(sweep, call);
+	queue_push(&sweep->begins[SWEEP_OUTSIDE], call->begin_ns[first], place);
+	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
+		if (has_view(call, view))
+			wait_for_end(sweep, view, place);
+	}
+	if (queue_count(&sweep->begins[SWEEP_OUTSIDE]) > sweep->limit)
+		settle_earliest(sweep);
+}
+
+void
+sweep_finish(struct sweep *sweep)
+{
+	settle_all(sweep);
+}
+
+void
+sweep_retag(struct sweep *sweep, sweep_tag_fn *retag, void *context)
+{
+	for (uint32_t i = 0; i < sweep->calls_room; i++) {
+		if (sweep->calls[i].call.has != 0)
+			sweep->calls[i].call.tag = retag(context, sweep->calls[i].call.tag);
+	}
+}

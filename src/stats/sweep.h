@@ -1,0 +1,65 @@
+/*
+ * Calls that are over, in about the order of their ends, turned into their
+ * beginnings and ends in the order of time: those of the whole call, outside,
+ * and those of its time inside the server.
+ *
+ * A call that is over tells when it began, and calls that are still under way
+ * began earlier than others that have ended: so beginnings wait, in order,
+ * until SWEEP_CALLS_MIN later ones stand behind them. A call that began before
+ * what has been settled by then is late: what lies behind is told by missed(),
+ * the rest of it counts, and from then on twice as many calls wait, up to
+ * SWEEP_CALLS_MAX. Exact as long as no call outlasts so many others.
+ *
+ * No clock is trusted: calls that lie wholly in the past, SWEEP_RESTART in a
+ * row, mean that it was set back, and time begins again with them.
+ */
+#ifndef STATS_SWEEP_H
+#define STATS_SWEEP_H
+
+#include <stdint.h>
+
+struct sweep;
+
+enum sweep_view { SWEEP_OUTSIDE, SWEEP_INSIDE, SWEEP_VIEWS };
+
+enum {
+	SWEEP_CALLS_MIN = 1 << 12,
+	SWEEP_CALLS_MAX = 1 << 17,
+	SWEEP_RESTART = 64,
+};
+
+/* An end of SWEEP_OPEN: the call was still under way when the capture ended. */
+#define SWEEP_OPEN INT64_MAX
+
+/*
+ * has: a bit for each view whose stamps are known, one at least. There begin <
+ * end, and both are less than 2^62 from 0, but for SWEEP_OPEN; inside begins no
+ * earlier than outside.
+ */
+struct sweep_call {
+	int64_t begin_ns[SWEEP_VIEWS], end_ns[SWEEP_VIEWS];
+	uint64_t tag;			/* whatever the owner knows it by */
+	uint32_t has;
+};
+
+struct sweep_sink {
+	void *context;
+	/* at_ns is the call's begin, or for a late call the time up to which all is settled. */
+	void (*begin)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns);
+	/* at_ns is the call's end, or for an open call the last stamp that any call has. */
+	void (*end)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns);
+	/* So much of a call lies in what is settled; begin follows unless it is all of it. */
+	void (*missed)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns);
+};
+
+/* Of equal stamps ends come first: whoever answers and asks again in one tick of the clock had one call under way. */
+struct sweep *sweep_new(const struct sweep_sink *sink);
+void sweep_free(struct sweep *sweep);
+void sweep_add(struct sweep *sweep, const struct sweep_call *call);
+/* Nothing follows: what waits is given out, open calls last. */
+void sweep_finish(struct sweep *sweep);
+/* New tags for calls that have begun or wait: those of an owner that moved its rows. */
+typedef uint64_t sweep_tag_fn(void *context, uint64_t tag);
+void sweep_retag(struct sweep *sweep, sweep_tag_fn *retag, void *context);
+
+#endif

@@ -1,0 +1,255 @@
+#include <criterion/criterion.h>
+#include <glib.h>
+
+#include "stats/build.h"
+#include "stats/sweep.h"
+
+/* What a sweep tells, as text: "+a@5" a began at 5, "-a@7" it ended, "~a 3" 3 ns of it were missed; inside in capitals. */
+static void
+note_begin(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	g_string_append_printf(context, "+%c@%d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + call->tag), (int)at_ns);
+}
+
+static void
+note_end(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	g_string_append_printf(context, "-%c@%d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + call->tag), (int)at_ns);
+}
+
+static void
+note_missed(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns)
+{
+	g_string_append_printf(context, "~%c %d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + call->tag), (int)part_ns);
+}
+
+static struct sweep *
+noting(GString *notes)
+{
+	struct sweep_sink sink = { .context = notes, .begin = note_begin, .end = note_end, .missed = note_missed };
+
+	return sweep_new(&sink);
+}
+
+static void
+add(struct sweep *sweep, uint64_t tag, int64_t begin_ns, int64_t end_ns)
+{
+	struct sweep_call call = {
+		.begin_ns = { begin_ns }, .end_ns = { end_ns }, .tag = tag, .has = 1u << SWEEP_OUTSIDE,
+	};
+
+	sweep_add(sweep, &call);
+}
+
+Test(sweep, events_come_in_the_order_of_time_and_ends_before_begins)
+{
+	GString *notes = g_string_new(NULL);
+	struct sweep *sweep = noting(notes);
+
+	add(sweep, 1, 5, 7);
+	add(sweep, 2, 7, 8);
+	add(sweep, 0, 1, 9);
+	sweep_finish(sweep);
+	cr_assert_str_eq(notes->str, "+a@1 +b@5 -b@7 +c@7 -c@8 -a@9 ");
+	sweep_free(sweep);
+	g_string_free(notes, TRUE);
+}
+
+Test(sweep, an_open_call_ends_with_the_last_stamp_of_any)
+{
+	GString *notes = g_string_new(NULL);
+	struct sweep *sweep = noting(notes);
+
+	add(sweep, 0, 1, 4);
+	add(sweep, 1, 2, SWEEP_OPEN);
+	add(sweep, 2, 6, SWEEP_OPEN);
+	sweep_finish(sweep);
+	cr_assert_str_eq(notes->str, "+a@1 +b@2 -a@4 +c@6 -b@6 -c@6 ");
+	sweep_free(sweep);
+	g_string_free(notes, TRUE);
+}
+
+Test(sweep, inside_goes_with_outside)
+{
+	GString *notes = g_string_new(NULL);
+	struct sweep *sweep = noting(notes);
+	struct sweep_call calls[] = {
+		{ .begin_ns = { 2, 5 }, .end_ns = { 9, 7 }, .tag = 1, .has = 3 },
+		{ .begin_ns = { 1, 6 }, .end_ns = { 11, 10 }, .tag = 0, .has = 3 },
+		{ .begin_ns = { 0, 3 }, .end_ns = { 0, 12 }, .tag = 2, .has = 1u << SWEEP_INSIDE },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
+		sweep_add(sweep, &calls[i]);
+	sweep_finish(sweep);
+	/* each view is in order by itself */
+	cr_assert_str_eq(notes->str, "+a@1 +b@2 +C@3 +B@5 +A@6 -b@9 -a@11 -B@7 -A@10 -C@12 ");
+	sweep_free(sweep);
+	g_string_free(notes, TRUE);
+}
+
+static void
+ignore(void *context, enum sweep_view view, const struct sweep_call *call, int64_t ns)
+{
+	(void)context;
+	(void)view;
+	(void)call;
+	(void)ns;
+}
+
+/* Begins and missed time of one tag, summed. */
+struct sums {
+	int64_t begins, missed_ns, begin_at_ns;
+};
+
+static void
+sum_begin(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	struct sums *sums = context;
+
+	(void)view;
+	if (call->tag != 1)
+		return;
+	sums->begins++;
+	sums->begin_at_ns = at_ns;
+}
+
+static void
+sum_missed(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns)
+{
+	struct sums *sums = context;
+
+	(void)view;
+	if (call->tag == 1)
+		sums->missed_ns += part_ns;
+}
+
+Test(sweep, a_call_that_outlasts_all_that_wait_counts_from_what_is_settled)
+{
+	struct sums sums = { 0 };
+	struct sweep_sink sink = { .context = &sums, .begin = sum_begin, .end = ignore, .missed = sum_missed };
+	struct sweep *sweep = sweep_new(&sink);
+	int64_t at_ns = 1000;
+
+	for (unsigned i = 0; i < SWEEP_CALLS_MIN + 10; i++, at_ns += 10)
+		add(sweep, 0, at_ns, at_ns + 9);
+	/* the ten earliest, at 1000 to 1090, are settled */
+	add(sweep, 1, 990, at_ns);
+	cr_assert_eq(sums.begins, 1);
+	cr_assert_eq(sums.begin_at_ns, 1090);
+	cr_assert_eq(sums.missed_ns, 100);
+	/* twice as many wait now: one that outlasts no more than these is told in full */
+	for (unsigned i = 0; i < SWEEP_CALLS_MIN - 20; i++, at_ns += 10)
+		add(sweep, 0, at_ns, at_ns + 9);
+	add(sweep, 1, 1095, at_ns);
+	sweep_finish(sweep);
+	cr_assert_eq(sums.begins, 2);
+	cr_assert_eq(sums.begin_at_ns, 1095);
+	cr_assert_eq(sums.missed_ns, 100);
+	sweep_free(sweep);
+}
+
+Test(sweep, time_begins_again_when_the_clock_was_set_back)
+{
+	struct sums sums = { 0 };
+	struct sweep_sink sink = { .context = &sums, .begin = sum_begin, .end = ignore, .missed = sum_missed };
+	struct sweep *sweep = sweep_new(&sink);
+
+	for (int i = 0; i < SWEEP_CALLS_MIN + 1; i++)
+		add(sweep, 0, 1000000 + 10 * i, 1000005 + 10 * i);
+	for (int i = 0; i < SWEEP_RESTART; i++)
+		add(sweep, 1, 10 * i, 10 * i + 3);
+	cr_assert_eq(sums.missed_ns, 3 * SWEEP_RESTART);
+	cr_assert_eq(sums.begins, 0);
+	for (int i = SWEEP_RESTART; i < SWEEP_RESTART + 5; i++)
+		add(sweep, 1, 10 * i, 10 * i + 3);
+	sweep_finish(sweep);
+	cr_assert_eq(sums.missed_ns, 3 * SWEEP_RESTART);
+	cr_assert_eq(sums.begins, 5);
+	sweep_free(sweep);
+}
+
+/* Every event in order, whatever order calls come in, as long as none outlasts too many. */
+struct order {
+	int64_t last_ns[SWEEP_VIEWS];
+	int64_t in_flight[SWEEP_VIEWS];
+	unsigned events;
+	bool is_good;
+};
+
+static void
+order_note(struct order *order, enum sweep_view view, int64_t at_ns, int by)
+{
+	order->events++;
+	order->in_flight[view] += by;
+	order->is_good = order->is_good && at_ns >= order->last_ns[view] && order->in_flight[view] >= 0;
+	order->last_ns[view] = at_ns;
+}
+
+static void
+order_begin(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	struct order *order = context;
+
+	order->is_good = order->is_good && at_ns == call->begin_ns[view];
+	order_note(order, view, at_ns, 1);
+}
+
+static void
+order_end(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+{
+	struct order *order = context;
+
+	order->is_good = order->is_good && at_ns == call->end_ns[view];
+	order_note(order, view, at_ns, -1);
+}
+
+Test(sweep, random_calls_come_out_in_order)
+{
+	struct order order = { .is_good = true };
+	struct sweep_sink sink = { .context = &order, .begin = order_begin, .end = order_end, .missed = ignore };
+	struct sweep *sweep = sweep_new(&sink);
+	uint64_t random = 7;
+
+	for (int64_t end_ns = 1000000; end_ns < 1000000 + 60000 * 10; end_ns += 10) {
+		/* one in ten outlasts up to 3000 others, beyond what the ring moves */
+		int64_t long_ns = build_random(&random, 10) == 0 ? 30000 : 300;
+		int64_t jitter_ns = build_random(&random, 40), total_ns = 4 + build_random(&random, (uint32_t)long_ns);
+		int64_t begin_ns = end_ns + jitter_ns - total_ns;
+		struct sweep_call call = {
+			.begin_ns = { begin_ns, begin_ns + 1 },
+			.end_ns = { end_ns + jitter_ns, end_ns + jitter_ns - 1 - build_random(&random, 2) },
+			.has = 3,
+		};
+
+		sweep_add(sweep, &call);
+	}
+	sweep_finish(sweep);
+	cr_assert(order.is_good);
+	cr_assert_eq(order.events, 4 * 60000);
+	cr_assert_eq(order.in_flight[SWEEP_OUTSIDE], 0);
+	cr_assert_eq(order.in_flight[SWEEP_INSIDE], 0);
+	sweep_free(sweep);
+}
+
+static uint64_t
+other_tag(void *context, uint64_t tag)
+{
+	(void)context;
+	return 3 - tag;
+}
+
+Test(sweep, calls_that_wait_get_new_tags)
+{
+	GString *notes = g_string_new(NULL);
+	struct sweep *sweep = noting(notes);
+
+	add(sweep, 1, 1, 5);
+	add(sweep, 2, 2, 4);
+	sweep_retag(sweep, other_tag, NULL);
+	add(sweep, 0, 3, 6);
+	sweep_finish(sweep);
+	cr_assert_str_eq(notes->str, "+c@1 +b@2 +a@3 -b@4 -c@5 -a@6 ");
+	sweep_free(sweep);
+	g_string_free(notes, TRUE);
+}
