@@ -3,6 +3,7 @@
 #include <glib.h>
 
 #include "stats/breakdown.h"
+#include "stats/chains.h"
 #include "stats/flight.h"
 #include "stats/rows.h"
 #include "stats/serial.h"
@@ -21,6 +22,7 @@ struct aggregate {
 	struct aggregate_totals totals;
 	struct flight *flight;			/* a capture */
 	struct serial *serial;			/* a capture */
+	struct chains *chains;			/* a capture */
 	struct transit *transit;		/* a client's capture */
 	GPtrArray **side_view;			/* a capture */
 	GPtrArray *matched_view;
@@ -37,6 +39,7 @@ aggregate_new(unsigned captures, unsigned top)
 	aggregate->side = g_malloc0_n(captures, sizeof(*aggregate->side));
 	aggregate->flight = g_new0(struct flight, captures);
 	aggregate->serial = g_new0(struct serial, captures);
+	aggregate->chains = g_new0(struct chains, captures);
 	aggregate->transit = g_new0(struct transit, captures);
 	aggregate->concurrency = g_new0(struct concurrency *, captures);
 	aggregate->side_view = g_new0(GPtrArray *, captures);
@@ -62,6 +65,7 @@ aggregate_free(struct aggregate *aggregate)
 		for (unsigned number = 0; number < ROW_KEYS; number++)
 			side_row_free(aggregate->side[i][number]);
 		transit_clear(&aggregate->transit[i]);
+		chains_clear(&aggregate->chains[i]);
 		g_ptr_array_unref(aggregate->side_view[i]);
 		concurrency_free(aggregate->concurrency[i]);
 	}
@@ -77,6 +81,7 @@ aggregate_free(struct aggregate *aggregate)
 	g_ptr_array_unref(aggregate->matched_view);
 	g_free(aggregate->flight);
 	g_free(aggregate->serial);
+	g_free(aggregate->chains);
 	g_free(aggregate->transit);
 	g_free(aggregate->side_view);
 	g_free(aggregate->concurrency);
@@ -142,6 +147,8 @@ aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED)
 		return;
 	serial_add(&aggregate->serial[capture], op);
+	if (op->outcome == OP_ANSWERED)
+		chains_add(&aggregate->chains[capture], op);
 	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
 	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED)
 		return;
@@ -231,6 +238,7 @@ aggregate_merge(struct aggregate *into, const struct aggregate *from)
 	for (unsigned i = 0; i < MIN(into->captures, from->captures); i++) {
 		flight_merge(&into->flight[i], &from->flight[i]);
 		serial_merge(&into->serial[i], &from->serial[i]);
+		chains_merge(&into->chains[i], &from->chains[i]);
 		transit_merge(&into->transit[i], &from->transit[i]);
 		concurrency_take(into, i, from->concurrency[i]);
 	}
@@ -342,6 +350,12 @@ aggregate_serial(const struct aggregate *aggregate, unsigned capture)
 	return &aggregate->serial[capture];
 }
 
+const struct chains *
+aggregate_chains(const struct aggregate *aggregate, unsigned capture)
+{
+	return &aggregate->chains[capture];
+}
+
 const struct transit *
 aggregate_transit(const struct aggregate *aggregate, unsigned client)
 {
@@ -354,6 +368,7 @@ aggregate_exchange_sides(struct aggregate *aggregate)
 	struct concurrency *concurrency = aggregate->concurrency[0];
 	struct flight flight;
 	struct serial serial;
+	struct chains chains;
 
 	aggregate->concurrency[0] = aggregate->concurrency[1];
 	aggregate->concurrency[1] = concurrency;
@@ -369,4 +384,7 @@ aggregate_exchange_sides(struct aggregate *aggregate)
 	serial = aggregate->serial[0];
 	aggregate->serial[0] = aggregate->serial[1];
 	aggregate->serial[1] = serial;
+	chains = aggregate->chains[0];
+	aggregate->chains[0] = aggregate->chains[1];
+	aggregate->chains[1] = chains;
 }

@@ -13,6 +13,7 @@
 struct aggregate;
 struct flight;
 struct serial;
+struct chains;
 struct transit;
 
 enum {
@@ -134,6 +135,7 @@ const struct aggregate_totals *aggregate_totals(const struct aggregate *aggregat
 /* Of one capture's ops: flight.h, serial.h. Of one client's pairs, from 0: transit.h. */
 const struct flight *aggregate_flight(const struct aggregate *aggregate, unsigned capture);
 const struct serial *aggregate_serial(const struct aggregate *aggregate, unsigned capture);
+const struct chains *aggregate_chains(const struct aggregate *aggregate, unsigned capture);
 const struct transit *aggregate_transit(const struct aggregate *aggregate, unsigned client);
 
 #endif

@@ -18,6 +18,7 @@ static const struct rule {
 	const struct remedies *remedies;
 } rules[] = {
 	{ "server-slow-service", COMPONENT_SERVER, rule_server_slow_service, &remedies_slow_service },
+	{ "jukebox-delay", COMPONENT_SERVER, rule_jukebox_delay, &remedies_jukebox },
 	{ "network-path-delay", COMPONENT_NETWORK, rule_network_path_delay, &remedies_path_delay },
 	{ "network-bandwidth", COMPONENT_NETWORK, rule_network_bandwidth, &remedies_bandwidth },
 	{ "serial-client", COMPONENT_CLIENT, rule_serial_client, &remedies_serial_client },

@@ -13,6 +13,7 @@
 /* remedies_server.c */
 extern const struct remedies remedies_threads;		/* server-thread-saturation */
 extern const struct remedies remedies_slow_service;	/* server-slow-service */
+extern const struct remedies remedies_jukebox;		/* jukebox-delay */
 
 /* remedies_client.c */
 extern const struct remedies remedies_client_slots;	/* client-slot-saturation */

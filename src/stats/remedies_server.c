@@ -58,3 +58,29 @@ static const struct remedy slow_service[] = {
 	},
 };
 const struct remedies remedies_slow_service = REMEDIES(slow_service);
+
+static const struct remedy jukebox[] = {
+	{
+		.system = "any server with hierarchical storage",
+		.setting = "recalls from tape or a cloud tier: the queue of recalls, and what is migrated",
+		.note = "files that are in use should not be migrated; recall them before the application needs them",
+	}, {
+		.system = "Linux nfsd",
+		.setting = "delegations and leases that have to be recalled first; memory for replies",
+		.command = "echo 0 > /proc/sys/fs/leases-enable",
+		.note = "takes effect for delegations given from then on; only where a recall, CB_RECALL in a capture, goes "
+		    "with the delays",
+	}, {
+		.system = "Linux client",
+		.setting = "none: a call that was put off is made again after 5 s (NFSv3), or after 0.1 s and up to 15 s (NFSv4)",
+	}, {
+		.system = "ONTAP",
+		.setting = "delegations per export, and FabricPool tiering",
+		.command = "vserver nfs show -fields v4.0-read-delegation,v4.0-write-delegation,v4.1-read-delegation",
+	}, {
+		.system = "Solaris, illumos",
+		.setting = "delegations of the NFSv4 server",
+		.command = "sharectl get -p server_delegation nfs",
+	},
+};
+const struct remedies remedies_jukebox = REMEDIES(jukebox);

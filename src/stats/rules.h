@@ -9,7 +9,7 @@
 #include "stats/findings.h"
 
 /* rules_server.c */
-finding_rule_fn rule_server_slow_service;
+finding_rule_fn rule_server_slow_service, rule_jukebox_delay;
 
 /* rules_client.c */
 finding_rule_fn rule_idle_wire, rule_serial_client;

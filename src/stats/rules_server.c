@@ -3,6 +3,7 @@
  */
 #include "base/arith.h"
 #include "base/format.h"
+#include "stats/chains.h"
 #include "stats/rule_help.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
 	SLOW_NS = 2 * NS_PER_MS,
 	SLOW_SHARE = 50,		/* per cent of all time that slow operations take in the server */
 	SLOW_HIGH_SHARE = 70,
+	PUT_OFF_CALLS = 3,
 };
 
 struct slow {
@@ -96,5 +98,49 @@ rule_server_slow_service(const struct facts *facts, const struct findings *befor
 	finding_share(finding, "server_share", share);
 	finding_ns(finding, "service_mean_ns", (int64_t)(slow.server_ns / (__int128)slow.calls));
 	finding_count(finding, "calls", slow.calls);
+	return true;
+}
+
+/* What the clients saw, and where they saw nothing of it the server. */
+static struct chains
+sum_chains(const struct facts *facts)
+{
+	struct chains sum = { 0 };
+
+	for (unsigned i = 0; i < facts->capture_count; i++)
+		if (facts->captures[i].side == PAIR_CLIENT)
+			chains_merge(&sum, aggregate_chains(facts->aggregate, i));
+	for (unsigned i = 0; sum.calls == 0 && i < facts->capture_count; i++)
+		chains_merge(&sum, aggregate_chains(facts->aggregate, i));
+	return sum;
+}
+
+/* The server says so itself: NFS3ERR_JUKEBOX, NFS4ERR_DELAY. */
+bool
+rule_jukebox_delay(const struct facts *facts, const struct findings *before, struct finding *finding)
+{
+	struct chains sum = sum_chains(facts);
+	char wait[FORMAT_SIZE], longest[FORMAT_SIZE];
+
+	(void)before;
+	if (sum.calls < PUT_OFF_CALLS)
+		return false;
+	finding->confidence = CONFIDENCE_HIGH;
+	if (sum.chains > 0)
+		finding->text = g_strdup_printf("The server put off %" G_GUINT64_FORMAT " calls (NFS3ERR_JUKEBOX, "
+		    "NFS4ERR_DELAY: not now, ask again). %" G_GUINT64_FORMAT " chains of them and their retries are in the "
+		    "capture; from the first call to the latest reply they took %s together, the longest %s. That wait is in "
+		    "no call's time.", sum.calls, sum.chains, format_duration(wait, sum.wait_ns),
+		    format_duration(longest, sum.longest_ns));
+	else
+		finding->text = g_strdup_printf("The server put off %" G_GUINT64_FORMAT " calls (NFS3ERR_JUKEBOX, "
+		    "NFS4ERR_DELAY: not now, ask again); none of them is seen to be made again.", sum.calls);
+	finding->doubt = g_strdup("Why it did, the protocol does not say: a recall from tape or a slow tier, a delegation "
+	    "that another client has to give back, or a server short of memory.");
+	finding_count(finding, "chains", sum.chains);
+	finding_count(finding, "calls", sum.calls);
+	finding_ns(finding, "wait_ns", sum.wait_ns);
+	finding_count(finding, "served", sum.served);
+	finding_ns(finding, "longest_ns", sum.longest_ns);
 	return true;
 }
