@@ -17,6 +17,8 @@ const struct decoder *const decoders[] = {
 	&rpcbind4_decoder,
 	&rquota1_decoder,
 	&nfs4cb_decoder,
+	&mount2_decoder,
+	&rquota2_decoder,
 	NULL,
 };
 

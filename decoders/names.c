@@ -14,22 +14,13 @@
 		.procedure_count = COUNT(ROWS),			\
 	}
 
-/* RFC 1094 section 2.2 */
-static const struct decoder_procedure nfs2[] = {
-	{ .name = "NULL" }, { .name = "GETATTR" }, { .name = "SETATTR" }, { .name = "ROOT" },
-	{ .name = "LOOKUP" }, { .name = "READLINK" }, { .name = "READ" }, { .name = "WRITECACHE" },
-	{ .name = "WRITE" }, { .name = "CREATE" }, { .name = "REMOVE" }, { .name = "RENAME" },
-	{ .name = "LINK" }, { .name = "SYMLINK" }, { .name = "MKDIR" }, { .name = "RMDIR" },
-	{ .name = "READDIR" }, { .name = "STATFS" },
-};
-DECODER(nfs2_decoder, 100003, 2, "2", nfs2);
-
-/* RFC 1094 appendix A, RFC 1813 section 5.2 */
+/* RFC 1094 appendix A, RFC 1813 section 5.2; 6 and 7 are Sun's, 7 of version 2 alone */
 static const struct decoder_procedure mount[] = {
 	{ .name = "NULL" }, { .name = "MNT" }, { .name = "DUMP" }, { .name = "UMNT" },
-	{ .name = "UMNTALL" }, { .name = "EXPORT" },
+	{ .name = "UMNTALL" }, { .name = "EXPORT" }, { .name = "EXPORTALL" }, { .name = "PATHCONF" },
 };
 DECODER(mount1_decoder, 100005, 1, "mount1", mount);
+DECODER(mount2_decoder, 100005, 2, "mount2", mount);
 DECODER(mount3_decoder, 100005, 3, "mount3", mount);
 
 /* RFC 1813 section 6.3 and The Open Group's XNFS */
@@ -52,12 +43,17 @@ static const struct decoder_procedure nsm[] = {
 };
 DECODER(nsm1_decoder, 100024, 1, "nsm1", nsm);
 
-static const struct decoder_procedure nfsacl[] = {
+/* Sun's nfs_acl.x: the versions number their procedures differently */
+static const struct decoder_procedure nfsacl2[] = {
 	{ .name = "NULL" }, { .name = "GETACL" }, { .name = "SETACL" }, { .name = "GETATTR" },
-	{ .name = "ACCESS" },
+	{ .name = "ACCESS" }, { .name = "GETXATTRDIR" },
 };
-DECODER(nfsacl2_decoder, 100227, 2, "nfsacl2", nfsacl);
-DECODER(nfsacl3_decoder, 100227, 3, "nfsacl3", nfsacl);
+DECODER(nfsacl2_decoder, 100227, 2, "nfsacl2", nfsacl2);
+
+static const struct decoder_procedure nfsacl3[] = {
+	{ .name = "NULL" }, { .name = "GETACL" }, { .name = "SETACL" }, { .name = "GETXATTRDIR" },
+};
+DECODER(nfsacl3_decoder, 100227, 3, "nfsacl3", nfsacl3);
 
 /* RFC 1833 section 3.2 */
 static const struct decoder_procedure portmap[] = {
@@ -66,18 +62,25 @@ static const struct decoder_procedure portmap[] = {
 };
 DECODER(portmap2_decoder, 100000, 2, "portmap2", portmap);
 
-/* RFC 1833 section 2.2.1 */
-static const struct decoder_procedure rpcbind[] = {
+/* RFC 1833 section 2.2.1: version 4 broadcasts where version 3 calls, and knows more */
+static const struct decoder_procedure rpcbind3[] = {
+	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETADDR" },
+	{ .name = "DUMP" }, { .name = "CALLIT" }, { .name = "GETTIME" }, { .name = "UADDR2TADDR" },
+	{ .name = "TADDR2UADDR" },
+};
+DECODER(rpcbind3_decoder, 100000, 3, "rpcbind3", rpcbind3);
+
+static const struct decoder_procedure rpcbind4[] = {
 	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETADDR" },
 	{ .name = "DUMP" }, { .name = "BCAST" }, { .name = "GETTIME" }, { .name = "UADDR2TADDR" },
 	{ .name = "TADDR2UADDR" }, { .name = "GETVERSADDR" }, { .name = "INDIRECT" },
 	{ .name = "GETADDRLIST" }, { .name = "GETSTAT" },
 };
-DECODER(rpcbind3_decoder, 100000, 3, "rpcbind3", rpcbind);
-DECODER(rpcbind4_decoder, 100000, 4, "rpcbind4", rpcbind);
+DECODER(rpcbind4_decoder, 100000, 4, "rpcbind4", rpcbind4);
 
 static const struct decoder_procedure rquota[] = {
 	{ .name = "NULL" }, { .name = "GETQUOTA" }, { .name = "GETACTIVEQUOTA" },
 	{ .name = "SETQUOTA" }, { .name = "SETACTIVEQUOTA" },
 };
 DECODER(rquota1_decoder, 100011, 1, "rquota1", rquota);
+DECODER(rquota2_decoder, 100011, 2, "rquota2", rquota);

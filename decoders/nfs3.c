@@ -131,6 +131,29 @@ write_reply(struct xdr_cursor *body, struct nfs_op *op)
 	read_moved(body, op);
 }
 
+/* FSINFO3resok (section 3.3.19): attributes, rtmax, rtpref, rtmult, wtmax */
+static void
+fsinfo_reply(struct xdr_cursor *body, struct nfs_op *op)
+{
+	uint32_t most;
+
+	read_status(body, op);
+	if (!xdr_ok(body) || op->status != 0)
+		return;
+	skip_optional(body, FATTR3_BYTES);
+	most = xdr_u32(body);
+	if (xdr_ok(body)) {
+		op->read_most_bytes = most;
+		op->valid |= OP_HAS_READ_MOST;
+	}
+	xdr_skip(body, 8);
+	most = xdr_u32(body);
+	if (xdr_ok(body)) {
+		op->write_most_bytes = most;
+		op->valid |= OP_HAS_WRITE_MOST;
+	}
+}
+
 /* Row = procedure number (section 3.3). */
 static const struct decoder_procedure procedures[] = {
 	[0] = { "NULL", NULL, NULL },
@@ -152,7 +175,7 @@ static const struct decoder_procedure procedures[] = {
 	[16] = { "READDIR", read_handle, read_status },
 	[17] = { "READDIRPLUS", read_handle, read_status },
 	[18] = { "FSSTAT", read_handle, read_status },
-	[19] = { "FSINFO", read_handle, read_status },
+	[19] = { "FSINFO", read_handle, fsinfo_reply },
 	[20] = { "PATHCONF", read_handle, read_status },
 	[21] = { "COMMIT", range_call, read_status },
 };

@@ -23,11 +23,11 @@ enum {
 void
 nfs4_skip_array(struct nfs4_walk *walk, uint32_t bytes)
 {
-	uint64_t len = (uint64_t)xdr_u32(walk->body) * bytes;
+	uint32_t count = xdr_u32(walk->body);
 
-	if (len > UINT32_MAX)
+	if (count > UINT32_MAX / bytes)
 		xdr_fail(walk->body, XDR_MALFORMED);
-	xdr_skip(walk->body, (uint32_t)len);
+	xdr_skip(walk->body, count * bytes);
 }
 
 void
@@ -197,7 +197,7 @@ skip_open_how(struct nfs4_walk *walk)
 		return;
 	how = xdr_u32(walk->body);
 	if (type > CREATE || how > EXCLUSIVE_1)
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	if (how == EXCLUSIVE || how == EXCLUSIVE_1)
 		xdr_skip(walk->body, NFS4_VERIFIER_BYTES);
 	if (how != EXCLUSIVE)
@@ -229,7 +229,7 @@ skip_open_claim(struct nfs4_walk *walk)
 	case DELEG_PREV_FH:
 		break;
 	default:
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	}
 }
 
@@ -311,7 +311,7 @@ nfs4_skip_delegation(struct nfs4_walk *walk)
 		if (why == CONTENTION || why == RESOURCE)
 			xdr_skip(walk->body, 4);
 	} else if (type != NONE) {
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	}
 }
 
@@ -371,7 +371,7 @@ static const struct nfs4_operation operations[] = {
 	[6] = { "CREATE", OP_CLASS_OTHER, 0, NFS4_CHANGE_INFO_BYTES, create_call, nfs4_skip_bitmap },
 	[7] = { "DELEGPURGE", OP_CLASS_OTHER, 8, 0, NULL, NULL },
 	[8] = { "DELEGRETURN", OP_CLASS_DELEGRETURN, NFS4_STATEID_BYTES, 0, NULL, NULL },
-	[9] = { "GETATTR", OP_CLASS_ATTRIBUTES, 0, 0, nfs4_skip_bitmap, nfs4_skip_attributes },
+	[9] = { "GETATTR", OP_CLASS_ATTRIBUTES, 0, 0, nfs4_skip_bitmap, nfs4_read_attributes },
 	[10] = { "GETFH", OP_CLASS_HANDLE, 0, 0, NULL, getfh_reply },
 	[11] = { "LINK", OP_CLASS_OTHER, 0, NFS4_CHANGE_INFO_BYTES, nfs4_skip_opaque, NULL },
 	[12] = { "LOCK", OP_CLASS_OTHER, 24, NFS4_STATEID_BYTES, lock_call, NULL },

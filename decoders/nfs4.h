@@ -52,6 +52,13 @@ extern const struct nfs4_operation nfs42_operations[NFS42_COUNT];
 
 /* ---- what operations have in common ---- */
 
+/* A choice that this version of the protocol does not know: what follows is opaque, and no contradiction. */
+static inline void
+nfs4_give_up(struct nfs4_walk *walk)
+{
+	xdr_fail(walk->body, XDR_HOLE);
+}
+
 /* A string or opaque of any length. */
 static inline void
 nfs4_skip_opaque(struct nfs4_walk *walk)
@@ -70,6 +77,8 @@ nfs4_skip_two_opaques(struct nfs4_walk *walk)
 void nfs4_skip_bitmap(struct nfs4_walk *walk);
 /* fattr4: a bitmap and the attributes that it names, as one opaque (section 3.3.8) */
 void nfs4_skip_attributes(struct nfs4_walk *walk);
+/* The same, and what op keeps of it. */
+void nfs4_read_attributes(struct nfs4_walk *walk);
 /* A counted array of elements of bytes each. */
 void nfs4_skip_array(struct nfs4_walk *walk, uint32_t bytes);
 /* A boolean; false with an error kept when it is neither 0 nor 1. */

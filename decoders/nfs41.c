@@ -23,7 +23,7 @@ skip_callback_security(struct nfs4_walk *walk)
 			xdr_skip(walk->body, 4);
 			nfs4_skip_two_opaques(walk);
 		} else if (flavor != FLAVOR_NONE) {
-			xdr_fail(walk->body, XDR_MALFORMED);
+			nfs4_give_up(walk);
 		}
 	}
 }
@@ -71,7 +71,7 @@ exchange_id_call(struct nfs4_walk *walk)
 	xdr_skip(walk->body, 4);
 	how = xdr_u32(walk->body);
 	if (how > PROTECT_SSV)
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	if (how != PROTECT_NONE)
 		skip_protected_operations(walk);
 	if (how == PROTECT_SSV) {
@@ -89,7 +89,7 @@ exchange_id_reply(struct nfs4_walk *walk)
 	uint32_t how = xdr_u32(walk->body);
 
 	if (how > PROTECT_SSV)
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	if (how != PROTECT_NONE)
 		skip_protected_operations(walk);
 	if (how == PROTECT_SSV) {
@@ -170,7 +170,7 @@ directory_delegation_reply(struct nfs4_walk *walk)
 		return;
 	}
 	if (status != GRANTED)
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	xdr_skip(walk->body, NFS4_VERIFIER_BYTES + NFS4_STATEID_BYTES);
 	nfs4_skip_bitmap(walk);
 	nfs4_skip_bitmap(walk);
@@ -229,12 +229,10 @@ layout_get_reply(struct nfs4_walk *walk)
 static void
 layout_return_call(struct nfs4_walk *walk)
 {
-	enum { RETURN_FILE = 1, RETURN_ALL = 3 };
-	uint32_t what = xdr_u32(walk->body);
+	enum { RETURN_FILE = 1 };
 
-	if (what < RETURN_FILE || what > RETURN_ALL)
-		xdr_fail(walk->body, XDR_MALFORMED);
-	if (what != RETURN_FILE)
+	/* whatever else is returned, nothing follows */
+	if (xdr_u32(walk->body) != RETURN_FILE)
 		return;
 	xdr_skip(walk->body, 16 + NFS4_STATEID_BYTES);
 	nfs4_skip_opaque(walk);
@@ -323,7 +321,7 @@ want_delegation_call(struct nfs4_walk *walk)
 	if (claim == CLAIM_PREVIOUS)
 		xdr_skip(walk->body, 4);
 	else if (claim != CLAIM_FH && claim != CLAIM_DELEG_PREV_FH)
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 }
 
 /* Row = operation number - 40 (RFC 8881 section 18). */

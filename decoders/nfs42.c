@@ -12,7 +12,7 @@ skip_location(struct nfs4_walk *walk)
 	uint32_t type = xdr_u32(walk->body);
 
 	if (type < BY_NAME || type > BY_ADDRESS)
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	nfs4_skip_opaque(walk);
 	if (type == BY_ADDRESS)
 		nfs4_skip_opaque(walk);
@@ -99,7 +99,7 @@ read_plus_reply(struct nfs4_walk *walk)
 		uint32_t content = xdr_u32(walk->body);
 
 		if (content > HOLE)
-			xdr_fail(walk->body, XDR_MALFORMED);
+			nfs4_give_up(walk);
 		xdr_skip(walk->body, 8);
 		if (content == DATA)
 			moved += xdr_skip_opaque(walk->body, UINT32_MAX);

@@ -21,7 +21,7 @@ layout_recall_call(struct nfs4_walk *walk)
 	} else if (what == RECALL_FSID) {
 		xdr_skip(walk->body, 16);
 	} else if (what != RECALL_ALL) {
-		xdr_fail(walk->body, XDR_MALFORMED);
+		nfs4_give_up(walk);
 	}
 }
 

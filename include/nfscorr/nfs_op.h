@@ -27,6 +27,8 @@ enum op_has {
 	OP_HAS_SLOT_USED = 1 << 12,	/* slot_used_highest */
 	OP_HAS_SLOT_LIMITS = 1 << 13,	/* slot_highest, slot_target */
 	OP_HAS_GRANTED = 1 << 14,	/* slots_granted, session */
+	OP_HAS_READ_MOST = 1 << 15,
+	OP_HAS_WRITE_MOST = 1 << 16,
 	OP_TIMES = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST,
 };
 
@@ -117,6 +119,8 @@ struct nfs_op {
 	uint32_t slot_highest, slot_target;	/* sr_highest_slotid, sr_target_highest_slotid: of the reply */
 	uint32_t slots_granted;			/* CREATE_SESSION's reply: ca_maxrequests of the fore channel (section 18.36) */
 	uint64_t session;			/* hash of the session id */
+	/* FSINFO's rtmax and wtmax (RFC 1813 section 3.3.19), FATTR4_MAXREAD and _MAXWRITE (RFC 7530 section 5.8) */
+	uint32_t read_most_bytes, write_most_bytes;
 	int64_t path_ns;			/* smallest round trip from this capture point to the server so far */
 	uint64_t file_offset;
 	uint64_t file;				/* hash of the file handle */

@@ -7,7 +7,7 @@
 #include <rpc/rpc.h>
 #include <string.h>
 
-enum { BUFFER = 4096, READ = 6, WRITE = 7, COMMIT = 21 };
+enum { BUFFER = 4096, READ = 6, WRITE = 7, FSINFO = 19, COMMIT = 21 };
 
 static const struct decoder *
 nfs3(void)
@@ -179,6 +179,37 @@ Test(nfs3, write_and_commit)
 	op = decode(&body, nfs3()->procedures[COMMIT].call, length(&body), &status);
 	cr_assert_eq(op.file_offset, 7);
 	cr_assert_eq(op.requested_bytes, 9);
+}
+
+/* FSINFO tells the largest READ and WRITE (section 3.3.19). */
+Test(nfs3, fsinfo_reply)
+{
+	for (uint32_t attributes = 0; attributes < 2; attributes++) {
+		struct body body;
+		enum xdr_status status;
+		struct nfs_op op;
+		uint32_t limits;
+
+		begin(&body);
+		put_u32(&body, 0);
+		put_u32(&body, attributes);
+		for (unsigned i = 0; attributes == 1 && i < 21; i++)
+			put_u32(&body, i);
+		limits = length(&body);
+		put_u32(&body, 1048576);	/* rtmax, rtpref, rtmult */
+		put_u32(&body, 65536);
+		put_u32(&body, 4096);
+		put_u32(&body, 524288);		/* wtmax */
+		for (unsigned i = 0; i < 9; i++)
+			put_u32(&body, 4096);
+		op = decode(&body, nfs3()->procedures[FSINFO].reply, length(&body), &status);
+		cr_assert_eq(status, XDR_FINE);
+		cr_assert_eq(op.valid, (uint32_t)(OP_HAS_STATUS | OP_HAS_READ_MOST | OP_HAS_WRITE_MOST));
+		cr_assert_eq(op.read_most_bytes, 1048576);
+		cr_assert_eq(op.write_most_bytes, 524288);
+		op = decode(&body, nfs3()->procedures[FSINFO].reply, limits + 4, &status);
+		cr_assert_eq(op.valid, (uint32_t)(OP_HAS_STATUS | OP_HAS_READ_MOST));
+	}
 }
 
 /* A failed call says nothing of bytes. */

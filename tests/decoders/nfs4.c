@@ -453,6 +453,36 @@ Test(nfs4, unknown_operation)
 	cr_assert_eq(op.requested_bytes, 4096);
 }
 
+/* So is what follows a choice that the protocol does not have: a claim of OPEN, a protection of EXCHANGE_ID, ... */
+Test(nfs4, unknown_choice)
+{
+	static const struct {
+		uint32_t operation, words[12];
+		unsigned count;
+	} rows[] = {
+		{ OPEN, { 0, 0, 0, 0, 0, 0, 2 }, 7 },			/* opentype4 */
+		{ OPEN, { 0, 0, 0, 0, 0, 0, 1, 4 }, 8 },		/* createmode4 */
+		{ OPEN, { 0, 0, 0, 0, 0, 0, 0, 7 }, 8 },		/* open_claim_type4 */
+		{ 42, { 0, 0, 0, 0, 3 }, 5 },				/* state_protect_how4 */
+		{ 40, { 0, 1, 5 }, 3 },					/* a flavor */
+		{ 56, { 0, 2 }, 2 },					/* deleg_claim4 */
+		{ 61, { 0, 0, 0, 0, 4 }, 5 },				/* netloc_type4 */
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct body call = { .len = 0 };
+		struct nfs_op op = new_op();
+
+		PUT(&call, 0, 1, 2, rows[i].operation);
+		put_words(&call, rows[i].words, rows[i].count);
+		PUT(&call, 0xffffffff, 0xffffffff, 0xffffffff);
+		cr_assert_eq(decode(&call, nfs4()->procedures[COMPOUND].call, call.len, XDR_HOLE, &op).status, XDR_HOLE,
+		    "row %zu", i);
+		cr_assert_eq(op.operation, rows[i].operation);
+		cr_assert_not(op.operations_all);
+	}
+}
+
 /* Bits of attributes that nobody knows stand in front of an opaque like any other. */
 Test(nfs4, unknown_attribute_bit)
 {
@@ -467,6 +497,43 @@ Test(nfs4, unknown_attribute_bit)
 	cr_assert_eq(op.flags, 0);
 }
 
+/* What stands in front of the limits is stepped over: bits 0, 1, 8, 12, 19, 24, then 27 to 31. */
+Test(nfs4, transfer_limits)
+{
+	struct body reply = { .len = 0 };
+	struct nfs_op op = new_op();
+	uint32_t whole;
+
+	PUT(&reply, 0, 0, 2, PUTROOTFH, 0, GETATTR, 0, 2, 0xf9081103, 0x30);
+	whole = reply.len;
+	PUT(&reply, 0);			/* of the opaque, set below */
+	PUT(&reply, 2, 0xffffffff, 0x0fffffff, 2, 7, 7, 8, 8);
+	PUT(&reply, 1, 0, 0, 0x1f, 3, 0x616c6c00);		/* an ACL of one */
+	PUT(&reply, 4, 0xaaaaaaaa);				/* a handle */
+	PUT(&reply, 2, 1, 0x61000000, 1, 0x62000000, 1, 1, 1, 0x63000000, 1, 1, 0x64000000);	/* locations */
+	PUT(&reply, 0, 1 << 30, 255, 255, 0, 1 << 20, 0, 1 << 19);
+	PUT(&reply, 1, 0x72000000, 1, 0x72000000);		/* owner and group, bits 36 and 37 */
+	reply.bytes[whole + 3] = (uint8_t)(reply.len - whole - 4);
+	cr_assert_lt(reply.len - whole - 4, 256);
+	cr_assert_eq(read_reply(&reply, reply.len, &op), XDR_FINE);
+	cr_assert(op_has(&op, OP_HAS_READ_MOST | OP_HAS_WRITE_MOST));
+	cr_assert_eq(op.read_most_bytes, 1 << 20);
+	cr_assert_eq(op.write_most_bytes, 1 << 19);
+	for (uint32_t cap = 0; cap < reply.len; cap++) {
+		op = new_op();
+		cr_assert_neq(read_reply(&reply, cap, &op), XDR_MALFORMED, "%u", cap);
+		cr_assert(!op_has(&op, OP_HAS_READ_MOST) || op.read_most_bytes == 1 << 20);
+		cr_assert(!op_has(&op, OP_HAS_WRITE_MOST) || op.write_most_bytes == 1 << 19);
+	}
+	/* a limit of 2^40 is none that a transfer meets */
+	reply.len = 0;
+	PUT(&reply, 0, 0, 1, GETATTR, 0, 1, 0xc0000000, 16, 256, 0, 0, 1 << 19);
+	op = new_op();
+	cr_assert_eq(read_reply(&reply, reply.len, &op), XDR_FINE);
+	cr_assert_not(op_has(&op, OP_HAS_READ_MOST));
+	cr_assert_eq(op.write_most_bytes, 1 << 19);
+}
+
 /* HOSTILE 26: lengths and counts that lie end the reading, and nothing else. */
 Test(nfs4, lying_lengths)
 {
@@ -477,7 +544,6 @@ Test(nfs4, lying_lengths)
 		{ 0, 1, 1, GETATTR, 0x40000001 },		/* times four it is 4 */
 		{ 0, 1, 1, WRITE, STATEID, 0, 0, 0, UINT32_MAX },
 		{ 0, 1, 1, WRITE, STATEID, 0, 0, 3, 4 },	/* stable_how4 ends with 2 */
-		{ 0, 1, 1, OPEN, 0, 0, 0, 0, 0, 0, 2 },		/* opentype4 */
 		{ 0, 1, 1, 55, 0x10000001 },			/* stateids */
 	};
 
