@@ -39,6 +39,7 @@ struct slice {
 	uint64_t order;		/* place of its packet in the order of stamps */
 	int64_t acked;		/* of the other direction, by packets of earlier stamps; INT64_MIN: nothing */
 	const uint8_t *data;	/* borrowed */
+	uint32_t clock;		/* stream.clock when it was captured */
 	uint32_t cap_len;	/* bytes at data */
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
 	bool lost;		/* acknowledged, never captured: no data */
@@ -114,7 +115,7 @@ struct half {
 	struct mark *ack_mark;		/* those that went beyond what was delivered, in order */
 	struct mark *place_mark;	/* the same of empty segments */
 	int64_t ready_ns;
-	uint32_t clock;		/* stream.clock when ready_ns was taken: it does not reach over a step */
+	uint32_t clock;		/* that of the slice ready_ns was taken from: it does not reach over a step */
 	bool ready_deduced, ready_filled;
 	int64_t beyond_offset;	/* no mark speaks of more than that; -1: there is none */
 	struct held *held, *held_last;

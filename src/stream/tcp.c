@@ -64,8 +64,9 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 {
 	struct half *half = &connection->half[direction];
 
-	if (slice->had_ns >= half->ready_ns || half->clock != stream->clock) {
-		half->clock = stream->clock;
+	/* Pieces that were held while the clock was set back are from before those that came behind it. */
+	if (slice->clock == half->clock ? slice->had_ns >= half->ready_ns : (int32_t)(slice->clock - half->clock) > 0) {
+		half->clock = slice->clock;
 		half->ready_ns = slice->had_ns;
 		half->ready_deduced = slice->lost || slice->had_ns < slice->seen_ns;
 		half->ready_filled = slice->filled;
@@ -178,7 +179,7 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 		int64_t piece_end = half->place_marks > 0 ? MIN(end, half->place_mark[0].offset) : end;
 		int64_t seen_ns = min_ns(seen_behind(half, piece_end),
 		    marked_behind(half->ack_mark, half->ack_marks, piece_end));
-		struct slice slice = { .offset = half->next, .lost = true };
+		struct slice slice = { .offset = half->next, .clock = stream->clock, .lost = true };
 
 		slice.wire_len = (uint32_t)MIN(piece_end - half->next, PLAUSIBLE_AHEAD);
 		slice.seen_ns = slice.had_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
@@ -446,6 +447,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		.had_ns = segment->packet->ts_ns,
 		.frame = segment->packet->frame,
 		.order = stream->packets,
+		.clock = stream->clock,
 		.acked = acked_before(&connection->half[!direction], segment->packet->ts_ns),
 		.data = segment->payload,
 		.cap_len = segment->payload_cap_len,

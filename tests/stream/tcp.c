@@ -520,3 +520,22 @@ Test(tcp, clock_set_back)
 	cr_assert_eq(wire_op(wire, 2)->reply_last_ns, 103 * MS);
 	wire_free(wire);
 }
+
+/* The same while a piece waits behind a hole: what fills it came last, whatever its stamp. */
+Test(tcp, clock_set_back_before_a_hole_is_filled)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[4], reply[4];
+
+	three_calls(wire, call, reply);
+	wire_open(wire, 500 * MS);
+	wire_send(wire, TO_SERVER, call[0], call[1] - call[0], 0, 510 * MS);
+	wire_send(wire, TO_SERVER, call[2], call[3] - call[2], 0, 520 * MS);
+	stream_clock_set_back(wire->stream, 100 * MS);
+	wire_send(wire, TO_SERVER, call[1], call[2] - call[1], 0, 100 * MS);
+	wire_send(wire, TO_CLIENT, 0, reply[3], call[3], 103 * MS);
+	wire_finish(wire, 200 * MS);
+	cr_assert_eq(wire_op(wire, 1)->call_last_ns, 510 * MS);
+	cr_assert_eq(wire_op(wire, 3)->call_last_ns, 100 * MS);
+	wire_free(wire);
+}
