@@ -268,7 +268,7 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 		.lowest_xid = op->xid,
 		.highest_xid = op->xid,
 		.last_xid = op->xid,
-		.last_call_ns = op->call_first_ns,
+		.last_order = op->call_order,
 		.cycle_began_ns = op->call_first_ns,
 		.cycle_ns = INT64_MAX,
 	};
@@ -288,7 +288,7 @@ static void
 follow_xid(struct connection *c, const struct nfs_op *op)
 {
 	uint32_t range = c->highest_xid - c->lowest_xid, back = c->last_xid - op->xid;
-	bool later = op->call_first_ns >= c->last_call_ns;
+	bool later = op->call_order >= c->last_order;
 	bool again = later && op->xid <= c->last_xid && back >= range / 2;
 
 	if (again)
@@ -307,7 +307,7 @@ follow_xid(struct connection *c, const struct nfs_op *op)
 	}
 	if (later) {
 		c->last_xid = op->xid;
-		c->last_call_ns = op->call_first_ns;
+		c->last_order = op->call_order;
 	}
 }
 
@@ -435,12 +435,13 @@ unbind(struct flows *flows, uint32_t connection)
 }
 
 void
-flows_missed(struct flows *flows, uint32_t connection)
+flows_missed(struct flows *flows, uint32_t connection, uint32_t xid)
 {
 	struct connection *c = flows_at(flows, connection);
 	uint32_t other = flows_bound(flows, connection);
 
-	if (!c->translated || other == FLOW_NONE || ++c->misses < MISSES)
+	if (!c->translated || other == FLOW_NONE || (int32_t)(flows_at(flows, other)->last_xid - xid) <= 0 ||
+	    ++c->misses < MISSES)
 		return;
 	unbind(flows, connection);
 	unbind(flows, other);

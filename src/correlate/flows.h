@@ -42,7 +42,7 @@ struct connection {
 	uint64_t ops;
 	uint32_t lowest_xid, highest_xid;
 	uint32_t last_xid;	/* of the latest call */
-	int64_t last_call_ns;
+	uint64_t last_order;	/* of the same: stamps go back where a clock is set */
 	int64_t cycle_began_ns;	/* when XIDs last began again from the low end */
 	int64_t cycle_ns;	/* shortest time from one beginning to the next */
 	uint64_t range_back;	/* of XIDs, or of the way back, when one last went back by half of them or more */
@@ -86,8 +86,12 @@ bool flows_translate(struct flows *flows, uint32_t first, uint32_t client);
 void flows_matched(struct flows *flows, uint32_t first, uint32_t client);
 /* No XID came again on this connection so far, and not even seemed to. */
 bool flows_clean(const struct flows *flows, uint32_t connection);
-/* An op found no counterpart: a translation that no longer finds anything is given up. */
-void flows_missed(struct flows *flows, uint32_t connection);
+/*
+ * An op found no counterpart: a translation that no longer finds anything is
+ * given up. Calls that the other side has not come to yet do not count; by
+ * their XIDs, as a clock may have been set.
+ */
+void flows_missed(struct flows *flows, uint32_t connection, uint32_t xid);
 /*
  * The time after which an XID may come again on this connection, about;
  * INT64_MAX when XIDs do not come again.

@@ -200,16 +200,24 @@ offset_move(struct offset *offset, int64_t first_ns)
 	offset->at_ns = first_ns;
 }
 
+static void
+forget_suspects(struct offset *offset)
+{
+	if (offset->sample_count + offset->suspects > 0)
+		offset_forget(offset);
+}
+
 void
 offset_learn(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
 {
 	struct offset_range range;
 	int64_t drift;
 
-	if (offset->sample_count + offset->suspects > 0)
-		offset_forget(offset);
 	if (!offset_range_of(first, client, &range))
 		return;
+	/* A call that a step was in the middle of fits what is known and what is suspected alike. */
+	if (offset->sample_count == 0 || !meets(&range, &offset->samples[offset->sample_count - 1].range, 0))
+		forget_suspects(offset);
 	if (first->call_first_ns > offset->at_ns)
 		offset_move(offset, first->call_first_ns);
 	drift = drift_ns(first->call_first_ns, offset->at_ns);

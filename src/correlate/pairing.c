@@ -296,7 +296,7 @@ arrive(struct pairing *p, struct waiting *waiting)
 		evict_oldest(p, side, waiting->capture);
 	put(p, waiting);
 	if (side == SIDE_CLIENTS)
-		flows_missed(p->field.flows, waiting->connection);
+		flows_missed(p->field.flows, waiting->connection, waiting->op.xid);
 	translated = translate(p, &search);
 	if (translated != FLOW_NONE)
 		go_through_connection(p, translated);

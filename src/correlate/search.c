@@ -100,9 +100,9 @@ fit_in_time(const struct field *field, struct search *search, const struct coupl
 		return fit_unknown(field, search, c, exact);
 	fit = known_fit(field, c);
 	search->fits = fit > OFFSET_STALE;
-	if (fit == OFFSET_FULL || !exact || !all_times(c))
+	if (fit == OFFSET_FULL || !all_times(c) || (!exact && !agree_args_known(&c->first->op, &c->client->op)))
 		return fit;
-	search->refused |= fit == OFFSET_IMPOSSIBLE;
+	search->refused |= exact && fit == OFFSET_IMPOSSIBLE;
 	suggest_offset(search, c, exact);
 	return fit;
 }

@@ -178,6 +178,8 @@ simple_op(unsigned side, unsigned i)
 
 	op.call_last_ns = op.call_first_ns;
 	op.reply_first_ns = op.reply_last_ns = op.call_first_ns + (side == PAIR_SERVER ? 100000 : 220000 + i);
+	op.call_order = 2 * i + 1;
+	op.reply_order = 2 * i + 2;
 	return op;
 }
 

@@ -293,6 +293,32 @@ Test(pairing, a_clock_that_jumps)
 	}
 }
 
+/* Connections that were known by their content before it, and such as begin behind it. */
+Test(pairing, a_clock_that_jumps_behind_translation)
+{
+	for (uint32_t seed = 0; next_seed(&seed, 300);) {
+		struct workload_config config;
+		struct outcome outcome;
+		struct workload *workload;
+
+		workload_config_init(&config, seed);
+		config.nat = WORKLOAD_PORTS + seed % 3;
+		config.calls = 60 + seed % 200;
+		config.epochs = 1 + seed / 3 % 3;
+		config.connections = 1 + seed / 9 % 2;
+		config.clients = 1 + seed / 18 % 2;
+		config.step_at_ns = 10 * NS_PER_MS + (int64_t)(seed % 29) * 2 * NS_PER_MS;
+		config.step_ns = (seed % 2 == 0 ? 1 : -1) * ((int64_t)(seed % 11) + 1) * 30 * NS_PER_MS;
+		workload = workload_new(&config);
+		outcome = run_workload(workload, config.clients);
+		check_sane(&outcome, config.clients, seed);
+		cr_assert_geq(outcome.matches[MATCH_MATCHED] + 8 * config.connections * config.clients,
+		    workload->both_full, "seed %u: %u of %u matched", seed, outcome.matches[MATCH_MATCHED],
+		    workload->both_full);
+		workload_free(workload);
+	}
+}
+
 Test(pairing, copies_on_another_connection)
 {
 	for (uint32_t seed = 0; next_seed(&seed, 100);) {

@@ -132,6 +132,9 @@ add_op(struct line *line, enum pair_side side, struct nfs_op op, unsigned id)
 	op.outcome = OP_ANSWERED;
 	op.valid |= OP_TIMES | OP_HAS_STATUS | OP_HAS_OFFSET;
 	op.file_offset = id;
+	/* the order of the packets, whatever the clocks show */
+	op.call_order = (uint64_t)op.call_first_ns;
+	op.reply_order = (uint64_t)op.reply_first_ns;
 	if (trace_rng_chance(&line->rng, config->cut[side])) {
 		op.outcome = OP_LOST_IN_CAPTURE;
 		op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST | OP_HAS_STATUS);
@@ -266,8 +269,8 @@ finish_capture(struct workload_capture *capture, GArray *ops)
 	for (unsigned i = 0; i < ops->len; i++) {
 		struct nfs_op *op = &g_array_index(ops, struct nfs_op, i);
 
-		op->call_frame = op->call_order = 2 * i + 1;
-		op->reply_frame = op->reply_order = 2 * i + 2;
+		op->call_frame = 2 * i + 1;
+		op->reply_frame = 2 * i + 2;
 	}
 	capture->ops = (struct nfs_op *)(void *)g_array_free(ops, FALSE);
 }
