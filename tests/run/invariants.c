@@ -117,14 +117,15 @@ found_again(struct trace *trace)
 /*
  * Packets with equal stamps count as captured in the order of the file, so that
  * an answer may come in front of what it answers: round trips and what is out
- * of order may change with it. No time of a call does.
+ * of order may change with it, and the numbers of findings that rest on them. No
+ * time of a call does.
  */
 bool
 prop_permuted_ties(struct trace *trace, GString *why)
 {
 	static const char *const keys[] = {
 		"backward_stamps", "backward_max_ns", "frames", "path", "tcp", "lost_segments",
-		"reasons.count", "reasons.text", NULL
+		"reasons.count", "reasons.text", "findings.evidence", "findings.text", NULL
 	};
 	static const char *const unordered[] = { "slowest", NULL };
 	static const struct leeway leeway = { keys, frame_columns, unordered, clock_names, CLOCK_CLOSE_NS, clock_error };
@@ -132,7 +133,7 @@ prop_permuted_ties(struct trace *trace, GString *why)
 	static const char *const step_keys[] = {
 		"backward_stamps", "backward_max_ns", "frames", "path", "tcp", "lost_segments",
 		"reasons.count", "reasons.text", "clock",
-		"clock_error", "request_ns", "reply_ns", "evidence.at_ns", "evidence.step_ns", "findings.text", NULL
+		"clock_error", "request_ns", "reply_ns", "findings.evidence", "findings.text", NULL
 	};
 	static const char *const step_columns[] = {
 		"client_call_frame", "client_reply_frame", "server_call_frame", "server_reply_frame",
@@ -149,17 +150,21 @@ prop_permuted_ties(struct trace *trace, GString *why)
 	return permuted(trace, true, has_option(trace, "step") ? &step_leeway : &leeway, why);
 }
 
-/* Every offset of the second run is the first one's less what was added. */
+/* Every offset of the second run is the first one's less what was added. step: that of another time, perhaps. */
 static bool
-offsets_follow(json_t *before, json_t *after, int64_t by_ns, GString *why)
+offsets_follow(json_t *before, json_t *after, int64_t by_ns, bool step, GString *why)
 {
 	for (size_t i = 0; i < json_array_size(before); i++) {
 		int64_t before_ns = integer_at(json_array_get(before, i), "offset_ns");
 		int64_t after_ns = integer_at(json_array_get(after, i), "offset_ns");
-		bool same = before_ns == UNKNOWN ? after_ns == UNKNOWN : after_ns != UNKNOWN
+		bool same_time = !step || integer_at(json_array_get(before, i), "reference_ns")
+			== integer_at(json_array_get(after, i), "reference_ns");
+		bool same = before_ns == UNKNOWN ? after_ns == UNKNOWN || step : after_ns != UNKNOWN
 			&& ABS(after_ns - before_ns + by_ns) <= CLOCK_CLOSE_NS
 			+ MAX(integer_at(json_array_get(before, i), "error_ns"), 0) / ERROR_PARTS;
 
+		if (!same_time)
+			continue;
 		if (!same) {
 			g_string_append_printf(why, "offset %" PRId64 " became %" PRId64, before_ns, after_ns);
 			return false;
@@ -183,6 +188,15 @@ prop_shifted(struct trace *trace, GString *why)
 	};
 	static const char *const columns[] = { "time_ns", NULL };
 	static const struct leeway leeway = { keys, columns, NULL, clock_names, CLOCK_CLOSE_NS, clock_error };
+	/* next to a step the order in which pairs were found decides which of them are told of, and the shift that order */
+	static const char *const step_keys[] = {
+		"captures.first_ns", "captures.last_ns", "captures.duplicate_packets", "tcp.retransmitted",
+		"clock", "clock_error", "request_ns", "reply_ns", "reasons.text", "evidence.at_ns", "evidence.step_ns",
+		"evidence.steps", "findings.text", "why_nothing", NULL
+	};
+	static const char *const step_columns[] = { "time_ns", "request_ns", "reply_ns", "clock_error_ns", NULL };
+	static const struct leeway step_leeway = { step_keys, step_columns, NULL, NULL, 0, NULL };
+	bool step = has_option(trace, "step");
 	static const int64_t shift_ns[] = {
 		1, -7, 123456, -40000000, 1500000000, -63000000000, 3600000000000, -90000000000000
 	};
@@ -198,9 +212,9 @@ prop_shifted(struct trace *trace, GString *why)
 	for (unsigned i = 0; i < TRACE_CLOCKS; i++)
 		config.client_clock[i].offset_ns += by_ns;
 	other = run_variant(trace, &config);
-	same = same_outcome(base_of(trace), other, &leeway, why)
+	same = same_outcome(base_of(trace), other, step ? &step_leeway : &leeway, why)
 		&& offsets_follow(value_at(trace->base->report, "clock"), value_at(other->report, "clock"),
-		    by_ns, why);
+		    by_ns, step, why);
 	if (!same)
 		g_string_append_printf(why, "\n(clients' clocks %+" PRId64 " ns)", by_ns);
 	outcome_free(other);

@@ -62,6 +62,12 @@ choose_options(uint64_t seed)
 	return options;
 }
 
+static bool
+has_value(const struct trace *trace, const char *option)
+{
+	return g_ptr_array_find_with_equal_func(trace->options, option, g_str_equal, NULL);
+}
+
 bool
 allowed(GPtrArray *options)
 {
@@ -70,9 +76,8 @@ allowed(GPtrArray *options)
 	/* What lies beneath other content that was not captured is anybody's guess. */
 	if (has_option(&probe, "overlap") && captures_lack(&probe))
 		return false;
-	/* Without addresses in common a step of a clock leaves nothing to pair by until it is known (nfscorr(1), LIMITS). */
-	if (has_option(&probe, "step") && (has_option(&probe, "nat") || has_option(&probe, "virtual-server") ||
-	    has_option(&probe, "ip")))
+	/* The trace maker refuses a window without room for a segment. */
+	if (has_value(&probe, "mss=8948") && has_value(&probe, "window=8k"))
 		return false;
 	/* A stalled client sends again what its TCP has acknowledged the answer of: another call by definition. */
 	return !has_option(&probe, "timeo") || !has_option(&probe, "stall");
