@@ -380,6 +380,7 @@ Test(source, a_wrong_filter_is_wrong_usage)
 
 /* Feeds the bytes into a pipe in small pieces. */
 struct feed {
+	const char *fifo;	/* opened by the thread, which waits for a reader; NULL: fd is open */
 	int fd;
 	GByteArray *file;
 };
@@ -389,6 +390,9 @@ feed_pipe(gpointer context)
 {
 	struct feed *feed = context;
 
+	if (feed->fifo != NULL)
+		feed->fd = open(feed->fifo, O_WRONLY);
+	cr_assert_geq(feed->fd, 0);
 	for (guint at = 0; at < feed->file->len; at += 5) {
 		size_t len = MIN(5, feed->file->len - at);
 
@@ -426,13 +430,11 @@ Test(source, standard_input_may_be_a_pipe)
 Test(source, a_fifo)
 {
 	g_autofree char *path = path_of("fifo");
-	struct feed feed = { .file = three_packets(plain) };
+	struct feed feed = { .fifo = path, .file = three_packets(plain) };
 	struct source *source;
 	GThread *thread;
 
 	cr_assert_eq(mkfifo(path, 0600), 0);
-	feed.fd = open(path, O_RDWR);	/* does not wait for the other end */
-	cr_assert_geq(feed.fd, 0);
 	thread = g_thread_new("feed", feed_pipe, &feed);
 	source = opened(path, NULL);
 	cr_assert_not(source_can_rewind(source));
