@@ -104,7 +104,7 @@ judge_finding(struct run *run, enum way way, json_t *finding, bool *fired)
 	if (cause == CAUSE_ABSENT && confidence >= MEDIUM)
 		complaint = g_strdup("its cause is absent");
 	else if (cause != CAUSE_ABSENT && rules[rule].wrong != NULL)
-		complaint = rules[rule].wrong(run->trace, &run->facts, json_object_get(finding, "evidence"));
+		complaint = rules[rule].wrong(run->trace, &run->facts, finding);
 	if (complaint != NULL)
 		tell(run, ++run->counts->wrong, "%s: %s (%s): %s; it says: %s", way_names[way], id,
 			confidence_names[confidence], complaint, text);

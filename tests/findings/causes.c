@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 /* ---- facts ---- */
 
 struct interval {
@@ -201,19 +202,18 @@ facts_of(const struct trace *trace, struct facts *facts)
 
 /* ---- what is told ---- */
 
-static double
-number(json_t *evidence, const char *key)
+static json_t *
+evidence_of(json_t *finding, const char *key)
 {
-	json_t *value = json_object_get(evidence, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
+	return json_object_get(json_object_get(finding, "evidence"), key);
 }
 
 /* NULL when the evidence lies within [least, most]. */
 static char *
-outside(json_t *evidence, const char *key, double least, double most)
+outside(json_t *finding, const char *key, double least, double most)
 {
-	double told = number(evidence, key);
+	json_t *value = evidence_of(finding, key);
+	double told = json_is_number(value) ? json_number_value(value) : NAN;
 
 	if (told >= least && told <= most)
 		return NULL;
@@ -260,15 +260,15 @@ cause_threads(const struct trace *trace, const struct facts *facts)
 }
 
 static char *
-wrong_threads(const struct trace *trace, const struct facts *facts, json_t *evidence)
+wrong_threads(const struct trace *trace, const struct facts *facts, json_t *finding)
 {
 	int64_t threads = trace->config.threads;
 	double slack = threads > 20 ? ceil(0.05 * (double)threads) : 1;
 
 	(void)facts;
-	if (json_is_null(json_object_get(evidence, "threads")))
+	if (json_is_null(evidence_of(finding, "threads")))
 		return NULL;
-	return outside(evidence, "threads", (double)threads - slack, (double)threads + slack);
+	return outside(finding, "threads", (double)threads - slack, (double)threads + slack);
 }
 
 /* ---- the server ---- */
@@ -282,6 +282,17 @@ cause_slow_service(const struct trace *trace, const struct facts *facts)
 	return verdict(slow && waited_ns < 0.1 * facts->server_ns && captures_carry(trace, facts),
 		facts->server_ns < 1e6 || facts->server_ns < 0.3 * facts->total_ns
 		|| (threads_lack(facts) && facts->service_ns < 3e6));
+}
+
+/* Behind a disk or a lock calls do wait for one another. */
+static char *
+wrong_slow_service(const struct trace *trace, const struct facts *facts, json_t *finding)
+{
+	const char *text = json_string_value(json_object_get(finding, "text"));
+
+	(void)trace;
+	return facts->disk_wait_ns + facts->thread_wait_ns > 0.3 * facts->server_ns && text != NULL
+		&& strstr(text, "do not wait") != NULL ? g_strdup("they wait") : NULL;
 }
 
 /* ---- slots ---- */
@@ -318,11 +329,11 @@ cause_slots(const struct trace *trace, const struct facts *facts)
 }
 
 static char *
-wrong_slots(const struct trace *trace, const struct facts *facts, json_t *evidence)
+wrong_slots(const struct trace *trace, const struct facts *facts, json_t *finding)
 {
 	if (facts->waited_slot < 0.01)
-		return outside(evidence, "slots", facts->most_in_flight, facts->most_in_flight);
-	return outside(evidence, "slots", (double)trace->config.slots, (double)trace->config.slots);
+		return outside(finding, "slots", facts->most_in_flight, facts->most_in_flight);
+	return outside(finding, "slots", (double)trace->config.slots, (double)trace->config.slots);
 }
 
 static enum cause
@@ -356,9 +367,9 @@ cause_path_delay(const struct trace *trace, const struct facts *facts)
 }
 
 static char *
-wrong_path_delay(const struct trace *trace, const struct facts *facts, json_t *evidence)
+wrong_path_delay(const struct trace *trace, const struct facts *facts, json_t *finding)
 {
-	return outside(evidence, "min_ns", (double)round_trip_ns(trace), 1.05 * facts->least_network_ns + 1000);
+	return outside(finding, "min_ns", (double)round_trip_ns(trace), 1.05 * facts->least_network_ns + 1000);
 }
 
 static enum cause
@@ -370,11 +381,11 @@ cause_bandwidth(const struct trace *trace, const struct facts *facts)
 
 /* Payload is what a line carries less the headers of its packets: 4 to 8 % at an MSS of 1448. */
 static char *
-wrong_bandwidth(const struct trace *trace, const struct facts *facts, json_t *evidence)
+wrong_bandwidth(const struct trace *trace, const struct facts *facts, json_t *finding)
 {
 	double line = (double)MIN(trace->config.rate_bits[0], trace->config.rate_bits[1]);
 
-	return outside(evidence, "rate_bps", 0.85 * line, facts->line_use > 0 ? line : 0);
+	return outside(finding, "rate_bps", 0.85 * line, facts->line_use > 0 ? line : 0);
 }
 
 static enum cause
@@ -386,21 +397,24 @@ cause_loss(const struct trace *trace, const struct facts *facts)
 
 /* Of a retransmission that was lost as well both may be counted or one. */
 static char *
-wrong_loss(const struct trace *trace, const struct facts *facts, json_t *evidence)
+wrong_loss(const struct trace *trace, const struct facts *facts, json_t *finding)
 {
 	double lost = facts->lost_segments;
 
 	return has_option(trace, "gso") || captures_lack(trace) ? NULL
-		: outside(evidence, "segments", 0.7 * lost - 1, 1.1 * lost + 2);
+		: outside(finding, "segments", 0.7 * lost - 1, 1.1 * lost + 2);
 }
 
 /* ---- the client ---- */
 
+/* An application that waits for what the server has put off does wait for the storage. */
 static enum cause
 cause_idle(const struct trace *trace, const struct facts *facts)
 {
-	return verdict(facts->idle_share >= 0.8 && facts->calls >= 50 && !captures_lack(trace),
-		facts->idle_share <= 0.4);
+	bool put_off = has_option(trace, "jukebox");
+
+	return verdict(facts->idle_share >= 0.8 && facts->calls >= 50 && !captures_lack(trace) && !put_off
+		&& !has_option(trace, "unanswered"), facts->idle_share <= 0.4 || put_off);
 }
 
 static enum cause
@@ -483,7 +497,7 @@ cause_jukebox(const struct trace *trace, const struct facts *facts)
 
 const struct rule rules[] = {
 	{ "server-thread-saturation", "threads", cause_threads, wrong_threads },
-	{ "server-slow-service", "service", cause_slow_service, NULL },
+	{ "server-slow-service", "service", cause_slow_service, wrong_slow_service },
 	{ "client-slot-saturation", "slots", cause_slots, wrong_slots },
 	{ "session-slot-saturation", "session", cause_session_slots, NULL },
 	{ "slot-count-too-high", "toomany", cause_many_slots, NULL },

@@ -34,14 +34,14 @@ void facts_of(const struct trace *trace, struct facts *facts);
 
 /*
  * One row a rule. `cause` says what the trace holds; `wrong`, or NULL, looks at
- * the evidence of a finding that is there with its cause and says what is wrong
- * with it, NULL: nothing. Taken by the caller.
+ * the evidence and the text of a finding that is there with its cause and says
+ * what is wrong with them, NULL: nothing. Taken by the caller.
  */
 struct rule {
 	const char *id;
 	const char *column;	/* of the table */
 	enum cause (*cause)(const struct trace *trace, const struct facts *facts);
-	char *(*wrong)(const struct trace *trace, const struct facts *facts, json_t *evidence);
+	char *(*wrong)(const struct trace *trace, const struct facts *facts, json_t *finding);
 };
 
 /* Ends with an id of NULL. */
