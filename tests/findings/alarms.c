@@ -152,7 +152,7 @@ check_clean(struct run *run)
 	const struct facts *facts = &run->facts;
 
 	if (facts->calls >= 0.9 * (double)run->trace->config.calls && facts->waited_thread < 0.001
-	    && facts->waited_slot < 0.001 && facts->lost_segments == 0 && facts->line_use < 0.3
+	    && facts->waited_slot < 0.005 && facts->lost_segments == 0 && facts->line_use < 0.3
 	    && facts->window_closed_ns == 0)
 		return;
 	tell(run, ++run->counts->unclean, "a shape without trouble has some: %.2f %% waited for a thread, "

@@ -69,6 +69,7 @@ struct reading {
 	GArray *intervals;		/* of calls of clients with a capture */
 	GHashTable *connections;	/* "client connection" to GArray of struct moment */
 	GHashTable *moved;		/* "client direction" to double *, bytes */
+	GHashTable *session;		/* "client connection" to int64_t *, the time at which it stands */
 	double lossless_network_ns, lossy_network_ns;
 	unsigned lossless, lossy;
 };
@@ -107,6 +108,25 @@ note_moved(struct reading *reading, const struct trace *trace, unsigned line)
 	*sum += (double)table_number(trace->truth, line, write ? "size" : "moved");
 }
 
+/* Calls that were made before there was a session waited for that and not for a slot of it. */
+static bool
+waits_for_session(struct reading *reading, const struct trace *trace, unsigned line, int64_t sent_ns)
+{
+	bool sets_up = table_is(trace->truth, line, "proc", "EXCHANGE_ID")
+		|| table_is(trace->truth, line, "proc", "CREATE_SESSION");
+	g_autofree char *key = g_strconcat(table_text(trace->truth, line, "client"), " ",
+		table_text(trace->truth, line, "connection"), NULL);
+	int64_t *stands_ns = g_hash_table_lookup(reading->session, key);
+
+	if (sets_up) {
+		stands_ns = g_new(int64_t, 1);
+		*stands_ns = table_number(trace->truth, line, "c_reply_last");
+		g_hash_table_replace(reading->session, g_steal_pointer(&key), stands_ns);
+		return true;
+	}
+	return stands_ns != NULL && sent_ns - table_number(trace->truth, line, "slot_wait_ns") <= *stands_ns;
+}
+
 static void
 read_call(const struct trace *trace, unsigned line, struct facts *facts, struct reading *reading)
 {
@@ -131,9 +151,11 @@ read_call(const struct trace *trace, unsigned line, struct facts *facts, struct 
 	facts->service_ns += (double)table_number(truth, line, "service_ns");
 	facts->thread_wait_ns += (double)table_number(truth, line, "thread_wait_ns");
 	facts->disk_wait_ns += (double)table_number(truth, line, "disk_wait_ns");
-	facts->slot_wait_ns += (double)table_number(truth, line, "slot_wait_ns");
 	facts->waited_thread += table_number(truth, line, "thread_wait_ns") > 0;
-	facts->waited_slot += table_number(truth, line, "slot_wait_ns") > 0;
+	if (!waits_for_session(reading, trace, line, sent_ns)) {
+		facts->slot_wait_ns += (double)table_number(truth, line, "slot_wait_ns");
+		facts->waited_slot += table_number(truth, line, "slot_wait_ns") > 0;
+	}
 	facts->window_closed_ns += (double)table_number(truth, line, "s_window_closed_ns");
 	facts->reads += table_is(truth, line, "proc", "READ");
 	facts->lost_segments += lost;
@@ -189,6 +211,7 @@ facts_of(const struct trace *trace, struct facts *facts)
 		.connections = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
 			(GDestroyNotify)g_array_unref),
 		.moved = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
+		.session = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
 	};
 
 	*facts = (struct facts){ 0 };
@@ -198,6 +221,7 @@ facts_of(const struct trace *trace, struct facts *facts)
 	g_array_unref(reading.intervals);
 	g_hash_table_unref(reading.connections);
 	g_hash_table_unref(reading.moved);
+	g_hash_table_unref(reading.session);
 }
 
 /* ---- what is told ---- */
@@ -314,16 +338,32 @@ line_is_full(const struct facts *facts)
 	return facts->line_use >= 0.7;
 }
 
+/* More slots would help, by their truth: most calls wait for one, and nothing behind them is short. */
+static bool
+slots_lack(const struct trace *trace, const struct facts *facts)
+{
+	return facts->slot_wait_ns > 0.3 * facts->total_ns && facts->waited_slot >= 0.7
+		&& facts->thread_wait_ns < 0.05 * facts->server_ns && facts->disk_wait_ns < 0.05 * facts->server_ns
+		&& !line_is_full(facts) && facts->lost_segments == 0 && captures_carry(trace, facts);
+}
+
+/* What the server grants is not more than the client would use; 0: there are no sessions. */
+static int64_t
+granted_slots(const struct trace *trace)
+{
+	const struct trace_config *config = &trace->config;
+
+	if (config->nfs < TRACE_NFS4_1 || config->session_slots > config->slots)
+		return 0;
+	return config->session_slots > 0 ? config->session_slots : config->slots;
+}
+
 static enum cause
 cause_slots(const struct trace *trace, const struct facts *facts)
 {
 	bool flat = trace->config.rate == 0 && trace->config.think.a_ns == 0;
-	bool waits = facts->slot_wait_ns > 0.3 * facts->total_ns && facts->waited_slot >= 0.7;
-	bool helps = facts->thread_wait_ns < 0.05 * facts->server_ns
-		&& facts->disk_wait_ns < 0.05 * facts->server_ns && !line_is_full(facts)
-		&& facts->lost_segments == 0;
 
-	return verdict(waits && helps && trace->config.slots >= 2 && captures_carry(trace, facts),
+	return verdict(slots_lack(trace, facts) && trace->config.slots >= 2 && granted_slots(trace) == 0,
 		threads_lack(facts) || line_is_full(facts)
 		|| (facts->waited_slot < 0.01 && !(flat && is_table_size(facts->most_in_flight))));
 }
@@ -331,17 +371,30 @@ cause_slots(const struct trace *trace, const struct facts *facts)
 static char *
 wrong_slots(const struct trace *trace, const struct facts *facts, json_t *finding)
 {
+	int64_t granted = granted_slots(trace);
+	double slots = (double)(granted > 0 ? granted : trace->config.slots);
+
 	if (facts->waited_slot < 0.01)
-		return outside(finding, "slots", facts->most_in_flight, facts->most_in_flight);
-	return outside(finding, "slots", (double)trace->config.slots, (double)trace->config.slots);
+		slots = facts->most_in_flight;
+	return outside(finding, "slots", slots, slots);
 }
 
 static enum cause
 cause_session_slots(const struct trace *trace, const struct facts *facts)
 {
-	(void)trace;
+	return verdict(slots_lack(trace, facts) && granted_slots(trace) >= 2,
+		granted_slots(trace) == 0 || facts->waited_slot < 0.01);
+}
+
+static char *
+wrong_session_slots(const struct trace *trace, const struct facts *facts, json_t *finding)
+{
+	double granted = (double)granted_slots(trace);
+	char *wrong = outside(finding, "slots", granted, granted);
+
 	(void)facts;
-	return CAUSE_ABSENT;	/* NFSv3 has no sessions */
+	return wrong != NULL || json_is_null(evidence_of(finding, "slots_granted")) ? wrong
+		: outside(finding, "slots_granted", granted, granted);
 }
 
 static enum cause
@@ -499,7 +552,7 @@ const struct rule rules[] = {
 	{ "server-thread-saturation", "threads", cause_threads, wrong_threads },
 	{ "server-slow-service", "service", cause_slow_service, wrong_slow_service },
 	{ "client-slot-saturation", "slots", cause_slots, wrong_slots },
-	{ "session-slot-saturation", "session", cause_session_slots, NULL },
+	{ "session-slot-saturation", "session", cause_session_slots, wrong_session_slots },
 	{ "slot-count-too-high", "toomany", cause_many_slots, NULL },
 	{ "network-path-delay", "path", cause_path_delay, wrong_path_delay },
 	{ "network-bandwidth", "bandwidth", cause_bandwidth, wrong_bandwidth },

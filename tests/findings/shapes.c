@@ -166,6 +166,8 @@ choose_looks(GRand *rand, struct shape *shape)
 		add(shape, "high-sequence");
 	if (one_in(rand, 8))
 		add(shape, "close");
+	if (one_in(rand, 3))
+		add_one(rand, shape, "nfs", "4.0|4.1|4.2");
 }
 
 static void
@@ -379,6 +381,19 @@ put_slots(GRand *rand, struct shape *shape)
 	shape->payload_bytes = 1 << between(rand, 9, 12);
 	make_line_fast(shape);
 	add(shape, "pause-every=0");
+}
+
+/* The server grants a session few slots. */
+static void
+put_session_slots(GRand *rand, struct shape *shape)
+{
+	int granted;
+
+	put_slots(rand, shape);
+	granted = MAX(shape->slots, 2);
+	add_one(rand, shape, "nfs", "4.1|4.2");
+	add(shape, "session-slots=%d", granted);
+	shape->slots = granted * between(rand, 1, 4);
 }
 
 /* As many callers as a known table has slots, and no table that limits them. */
@@ -787,6 +802,7 @@ const struct trouble troubles[] = {
 	{ "threads-and-slots", put_threads_and_slots, 16, 2 },
 	{ "threads-drops", put_threads_drops, 16, 2 },
 	{ "slots", put_slots, 30, 3 },
+	{ "session-slots", put_session_slots, 30, 3 },
 	{ "as-many-callers", put_callers, 16, 2 },
 	{ "slow-storage", put_slow_storage, 20, 2 },
 	{ "queueing-storage", put_queueing_storage, 20, 2 },
