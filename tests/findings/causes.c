@@ -158,6 +158,7 @@ read_call(const struct trace *trace, unsigned line, struct facts *facts, struct 
 	}
 	facts->window_closed_ns += (double)table_number(truth, line, "s_window_closed_ns");
 	facts->reads += table_is(truth, line, "proc", "READ");
+	facts->put_off += table_is(truth, line, "status", "10008");
 	facts->lost_segments += lost;
 	*(lost > 0 ? &reading->lossy_network_ns : &reading->lossless_network_ns) += network_ns;
 	*(lost > 0 ? &reading->lossy : &reading->lossless) += 1;
@@ -541,11 +542,19 @@ cause_retransmission(const struct trace *trace, const struct facts *facts)
 	return has_option(trace, "timeo") || has_option(trace, "reconnect") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
 }
 
+/* NFS3ERR_JUKEBOX, NFS4ERR_DELAY; made again or not. */
 static enum cause
 cause_jukebox(const struct trace *trace, const struct facts *facts)
 {
-	(void)facts;
-	return has_option(trace, "jukebox") ? CAUSE_UNCLEAR : CAUSE_ABSENT;
+	return verdict(facts->put_off >= 5 && has_option(trace, "jukebox") && captures_carry(trace, facts),
+		facts->put_off == 0);
+}
+
+static char *
+wrong_jukebox(const struct trace *trace, const struct facts *facts, json_t *finding)
+{
+	return captures_lack(trace) || has_option(trace, "snaplen") ? NULL
+		: outside(finding, "calls", facts->put_off, facts->put_off);
 }
 
 const struct rule rules[] = {
@@ -567,6 +576,6 @@ const struct rule rules[] = {
 	{ "capture-swapped", "swapped", cause_swapped, NULL },
 	{ "capture-duplicates", "twice", cause_duplicates, NULL },
 	{ "rpc-retransmission", "rpc", cause_retransmission, NULL },
-	{ "jukebox-delay", "jukebox", cause_jukebox, NULL },
+	{ "jukebox-delay", "jukebox", cause_jukebox, wrong_jukebox },
 	{ NULL, NULL, NULL, NULL }
 };

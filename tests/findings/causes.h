@@ -21,6 +21,7 @@ struct facts {
 	double waited_thread, waited_slot;		/* shares of the calls */
 	double least_network_ns;
 	double loss_cost_share;		/* of the sum of totals; of calls that lost segments, what is above the others' mean */
+	unsigned put_off;		/* answered NFS3ERR_JUKEBOX */
 	unsigned lost_segments;		/* with bytes of calls or replies */
 	double idle_share;		/* of the time from the first call to the last reply */
 	double in_flight;		/* mean, while there is one; of all clients with a capture */
