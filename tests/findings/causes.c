@@ -273,6 +273,22 @@ threads_lack(const struct facts *facts)
 	return facts->waited_thread >= 0.3 && facts->thread_wait_ns >= 0.3 * facts->service_ns;
 }
 
+/*
+ * Every call goes to one of several disks, or through a lock after work that
+ * always takes the same: from outside those are as many threads.
+ */
+static bool
+look_like_threads(const struct trace *trace)
+{
+	const struct trace_config *config = &trace->config;
+
+	for (unsigned i = 0; i < TRACE_PROCEDURES; i++)
+		if (config->weight[i] > 0 && (config->storage[i].a_ns == 0
+		    || (config->disks == 1 && config->service[i].kind != TRACE_CONSTANT)))
+			return false;
+	return config->disks > 0;
+}
+
 static enum cause
 cause_threads(const struct trace *trace, const struct facts *facts)
 {
@@ -281,7 +297,7 @@ cause_threads(const struct trace *trace, const struct facts *facts)
 		|| has_option(trace, "capture-stop");
 
 	return verdict(threads_lack(facts) && enough && !drops && !has_option(trace, "stall"),
-		facts->waited_thread < 0.01);
+		facts->waited_thread < 0.01 && !look_like_threads(trace));
 }
 
 static char *
@@ -291,7 +307,7 @@ wrong_threads(const struct trace *trace, const struct facts *facts, json_t *find
 	double slack = threads > 20 ? ceil(0.05 * (double)threads) : 1;
 
 	(void)facts;
-	if (json_is_null(evidence_of(finding, "threads")))
+	if (json_is_null(evidence_of(finding, "threads")) || look_like_threads(trace))
 		return NULL;
 	return outside(finding, "threads", (double)threads - slack, (double)threads + slack);
 }
