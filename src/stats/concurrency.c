@@ -22,8 +22,12 @@ enum {
 static const int64_t stamp_end_ns = INT64_C(1) << 61;
 
 struct row_name {
+	uint64_t session;
 	struct net_endpoint client, server;
+	uint8_t zeros[4];		/* where padding would be: names are hashed */
 };
+
+G_STATIC_ASSERT(sizeof(struct row_name) == 8 + 2 * sizeof(struct net_endpoint) + 4);
 
 /* Row 0 is nobody's: calls of rows that gave way. */
 struct table {
@@ -35,6 +39,7 @@ struct table {
 /* Rows of a connection that was seen lately, as a call's tag has them. */
 struct known {
 	uint64_t connection;		/* serial in the capture; 0: none */
+	uint64_t session;
 	uint64_t rows;
 };
 
@@ -64,12 +69,22 @@ tag_kind(uint64_t tag)
 
 /* ---- rows ---- */
 
+/* 0: none. */
+static uint64_t
+session_of(const struct nfs_op *op)
+{
+	return op_has(op, OP_HAS_SLOT) || op_has(op, OP_HAS_GRANTED) ? op->session : 0;
+}
+
 static struct row_name
 name_of(const struct nfs_op *op, unsigned table)
 {
 	struct row_name name = { 0 };
 
-	/* no byte of padding is anything but 0 */
+	if (table == CONCURRENCY_SESSIONS) {
+		name.session = session_of(op);
+		return name;
+	}
 	memcpy(name.client.address, op->client.address, sizeof name.client.address);
 	memcpy(name.server.address, op->server.address, sizeof name.server.address);
 	if (table == CONCURRENCY_CONNECTIONS) {
@@ -79,10 +94,16 @@ name_of(const struct nfs_op *op, unsigned table)
 	return name;
 }
 
+static struct row_name
+name_of_row(const struct concurrency_row *row)
+{
+	return (struct row_name){ .session = row->session, .client = row->client, .server = row->server };
+}
+
 static bool
 has_name(const struct concurrency_row *row, const struct row_name *name)
 {
-	return memcmp(&row->client, &name->client, sizeof row->client) == 0 &&
+	return row->session == name->session && memcmp(&row->client, &name->client, sizeof row->client) == 0 &&
 	    memcmp(&row->server, &name->server, sizeof row->server) == 0;
 }
 
@@ -146,7 +167,7 @@ table_prune(struct concurrency *concurrency, unsigned number)
 	memset(concurrency->known, 0, sizeof concurrency->known);
 	memset(table->slot, 0, sizeof table->slot);
 	for (uint32_t i = 1; i < kept; i++) {
-		struct row_name name = { table->row[i].client, table->row[i].server };
+		struct row_name name = name_of_row(&table->row[i]);
 
 		*slot_of(concurrency, table, &name) = (uint16_t)i;
 	}
@@ -168,7 +189,9 @@ row_new(struct concurrency *concurrency, unsigned number, const struct row_name 
 		table->room = MAX(8, MIN(2 * table->room, CONCURRENCY_ROWS + 1));
 		table->row = g_renew(struct concurrency_row, table->row, table->room);
 	}
-	table->row[table->count] = (struct concurrency_row){ .client = name->client, .server = name->server };
+	table->row[table->count] = (struct concurrency_row){
+		.client = name->client, .server = name->server, .session = name->session,
+	};
 	*slot_of(concurrency, table, name) = (uint16_t)table->count;
 	return table->count++;
 }
@@ -185,17 +208,34 @@ static uint64_t
 rows_of(struct concurrency *concurrency, const struct nfs_op *op)
 {
 	struct known *known = &concurrency->known[op->connection % KNOWN];
-	uint64_t rows = 0;
+	uint64_t rows = 0, session = session_of(op);
 
-	if (known->connection == op->connection && op->connection != 0)
+	if (known->connection == op->connection && known->session == session && op->connection != 0)
 		return known->rows;
 	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
 		struct row_name name = name_of(op, i);
 
-		rows |= (uint64_t)row_named(concurrency, i, &name) << (i * ROW_BITS);
+		if (i != CONCURRENCY_SESSIONS || session != 0)
+			rows |= (uint64_t)row_named(concurrency, i, &name) << (i * ROW_BITS);
 	}
-	*known = (struct known){ .connection = op->connection, .rows = rows };
+	*known = (struct known){ .connection = op->connection, .session = session, .rows = rows };
 	return rows;
+}
+
+/* What a call and its reply say of their session's slots (RFC 8881 sections 18.36 and 18.46). */
+static void
+note_slots(struct concurrency *concurrency, const struct nfs_op *op, uint32_t number)
+{
+	struct concurrency_row *row = &concurrency->table[CONCURRENCY_SESSIONS].row[number];
+
+	if (op_has(op, OP_HAS_GRANTED))
+		row->slots_granted = op->slots_granted;
+	if (op_has(op, OP_HAS_SLOT) && op->slot < UINT32_MAX)
+		row->slots_used = MAX(row->slots_used, op->slot + 1);
+	if (!op_has(op, OP_HAS_SLOT | OP_HAS_SLOT_LIMITS) || MIN(op->slot_highest, op->slot_target) == UINT32_MAX)
+		return;
+	row->slots_allowed = MIN(op->slot_highest, op->slot_target) + 1;
+	row->target_lower = op->slot_target < op->slot_highest;
 }
 
 /* ---- events ---- */
@@ -315,6 +355,10 @@ concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
 	}
 	concurrency->counts.calls++;
 	call.tag = rows_of(concurrency, op) | (uint64_t)kind_of(op) << KIND_SHIFT;
+	if (tag_row(call.tag, CONCURRENCY_SESSIONS) != NO_ROW)
+		note_slots(concurrency, op, tag_row(call.tag, CONCURRENCY_SESSIONS));
+	if (!op_has(op, OP_HAS_SLOT))
+		call.tag &= ~((uint64_t)ROW_MASK << (CONCURRENCY_SESSIONS * ROW_BITS));
 	sweep_add(concurrency->sweep, &call);
 }
 
@@ -374,10 +418,15 @@ concurrency_merge(struct concurrency *into, const struct concurrency *from)
 	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
 		for (uint32_t j = 1; j < from->table[i].count; j++) {
 			const struct concurrency_row *more = &from->table[i].row[j];
-			struct row_name name = { more->client, more->server };
-			uint32_t row = row_named(into, i, &name);
+			struct row_name name = name_of_row(more);
+			uint32_t number = row_named(into, i, &name);
+			struct concurrency_row *row = &into->table[i].row[number];
 
-			depth_merge(&into->table[i].row[row].depth, &more->depth);
+			depth_merge(&row->depth, &more->depth);
+			row->slots_granted = MAX(row->slots_granted, more->slots_granted);
+			row->slots_used = MAX(row->slots_used, more->slots_used);
+			row->slots_allowed = more->slots_allowed;
+			row->target_lower = more->target_lower;
 		}
 	}
 }
@@ -412,7 +461,9 @@ compare_rows(const void *a, const void *b)
 	if (x->depth.calls != y->depth.calls)
 		return x->depth.calls > y->depth.calls ? -1 : 1;
 	order = compare_endpoints(&x->client, &y->client);
-	return order != 0 ? order : compare_endpoints(&x->server, &y->server);
+	if (order == 0)
+		order = compare_endpoints(&x->server, &y->server);
+	return order != 0 ? order : (x->session > y->session) - (x->session < y->session);
 }
 
 const struct concurrency_row **

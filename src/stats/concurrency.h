@@ -25,7 +25,13 @@ struct concurrency;
 enum { CONCURRENCY_ROWS = 1024 };
 
 struct concurrency_row {
-	struct net_endpoint client, server;	/* ports are 0 but for connections */
+	struct net_endpoint client, server;	/* ports are 0 but for connections; a session has no addresses of its own */
+	uint64_t session;		/* hash of its id; 0: not a session's row */
+	/* of a session; 0: not seen */
+	uint32_t slots_granted;		/* by CREATE_SESSION */
+	uint32_t slots_allowed;		/* by the last SEQUENCE: sr_highest_slotid or, if lower, sr_target_highest_slotid */
+	uint32_t slots_used;		/* the highest slot id, plus one */
+	bool target_lower;		/* sr_target_highest_slotid was the lower one */
 	struct depth depth;
 };
 
@@ -49,8 +55,8 @@ const struct concurrency_counts *concurrency_counts(const struct concurrency *co
 /* Of all calls inside the server. */
 const struct depth *concurrency_server(const struct concurrency *concurrency);
 
-enum concurrency_table { CONCURRENCY_CONNECTIONS, CONCURRENCY_CLIENTS, CONCURRENCY_TABLES };
-/* Those with the most calls first, equal ones by their addresses. Caller frees the array, the rows are borrowed. */
+enum concurrency_table { CONCURRENCY_CONNECTIONS, CONCURRENCY_CLIENTS, CONCURRENCY_SESSIONS, CONCURRENCY_TABLES };
+/* Those with the most calls first, equal ones by their addresses and ids. Caller frees the array, the rows are borrowed. */
 const struct concurrency_row **concurrency_rows(const struct concurrency *concurrency, enum concurrency_table table,
     unsigned *count);
 

@@ -1,6 +1,7 @@
 #include "stats/depth.h"
 
 #include <glib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -14,10 +15,16 @@ enum {
 	PPM = 1000000,
 	EXCESS_PPM = 1000,		/* of the busy time, above a flat top */
 	FLAT_PPM = 500000,		/* of the busy time, nine tenths of the top held */
+	/* or less of it, with nearly all calls: bursts, and what is left of them takes long */
+	BURSTS_PPM = 200000,
+	BURSTS_CALLS_PPM = 800000,	/* of the calls began there */
 	FULL_PPM = 50000,		/* of the busy time, all of it held */
 	REUSED_PPM = 500000,		/* of the calls that began there */
 	TOP_CALLS = 20,			/* that began there, at least */
 	KNEE_PPM = 1500000,
+	ERRORS = 3,			/* standard errors that a growth must be above */
+	LOG_BITS = 8,
+	LOG_ONE = 1 << LOG_BITS,
 };
 
 G_STATIC_ASSERT(DEPTH_EXACT == 1 << EXACT_BITS);
@@ -179,10 +186,23 @@ take_place(struct depth *depth, int64_t now_ns)
 	level->begun++;
 }
 
+/* 256 times the logarithm to base 2; inside an octave a line stands for it, which is off by 0.09 at most. */
+static uint64_t
+log_of(int64_t ns)
+{
+	unsigned octave;
+
+	if (ns <= 0)
+		return 0;
+	octave = 63u - (unsigned)__builtin_clzll((uint64_t)ns);
+	return octave * LOG_ONE + ((((uint64_t)ns << (63 - octave)) >> (63 - LOG_BITS)) & (LOG_ONE - 1));
+}
+
 void
 depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
 {
 	struct depth_level *level;
+	uint64_t log;
 
 	if (depth->calls++ == 0 || at_ns < depth->last_ns)
 		begin_time(depth, at_ns);
@@ -199,8 +219,11 @@ depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_n
 	if (latency_ns < 0)
 		return;
 	level = level_at(depth, depth->in_flight);
+	log = log_of(latency_ns);
 	level->timed[kind]++;
-	add_ns(&level->latency_ns[kind], latency_ns);
+	level->log_sum[kind] += log;
+	level->log_squares[kind] += log * log;
+	add_ns(&level->latency_ns, latency_ns);
 	depth->usual_ns += depth->usual_ns == 0 ? latency_ns : (latency_ns - depth->usual_ns) >> USUAL_SHIFT;
 }
 
@@ -252,9 +275,11 @@ depth_merge(struct depth *into, const struct depth *from)
 		level->begun += more->begun;
 		level->reused += more->reused;
 		add_ns(&level->reuse_ns, more->reuse_ns);
+		add_ns(&level->latency_ns, more->latency_ns);
 		for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
 			level->timed[kind] += more->timed[kind];
-			add_ns(&level->latency_ns[kind], more->latency_ns[kind]);
+			level->log_sum[kind] += more->log_sum[kind];
+			level->log_squares[kind] += more->log_squares[kind];
 		}
 	}
 }
@@ -295,6 +320,14 @@ time_from(const struct depth *depth, uint32_t count)
 	return time_ns;
 }
 
+double
+depth_share_above(const struct depth *depth, uint32_t count)
+{
+	double busy_ns = time_from(depth, 1);
+
+	return busy_ns > 0 ? time_from(depth, count + 1) / busy_ns : 0;
+}
+
 bool
 depth_plateau(const struct depth *depth, uint32_t least, struct depth_plateau *plateau)
 {
@@ -322,70 +355,90 @@ depth_plateau(const struct depth *depth, uint32_t least, struct depth_plateau *p
 		.reused = (double)reused / (double)begun,
 		.reuse_ns = reuse_ns / (int64_t)reused,
 	};
-	return plateau->share * PPM >= FLAT_PPM && full_ns * PPM >= busy_ns * FULL_PPM;
+	if (full_ns * PPM < busy_ns * FULL_PPM)
+		return false;
+	return plateau->share * PPM >= FLAT_PPM ||
+	    (plateau->share * PPM >= BURSTS_PPM && (double)begun * PPM >= (double)depth->calls * BURSTS_CALLS_PPM);
 }
 
-/* Latencies of one kind over a range of levels. */
-struct timed {
+/* Latencies of one kind over a range of levels: their logarithms. */
+struct logs {
 	uint64_t count;
-	double sum_ns;
+	double mean, error2;	/* error2: the squared standard error of the mean */
 };
 
-static struct timed
-timed_in(const struct depth *depth, unsigned kind, uint32_t from, uint32_t to)
+static void
+logs_set(struct logs *logs, uint64_t sum, uint64_t squares)
 {
-	struct timed timed = { 0 };
+	double n = (double)logs->count;
 
-	for (uint32_t i = level_of(from); i <= level_of(to) && i < depth->levels; i++) {
-		timed.count += depth->level[i].timed[kind];
-		timed.sum_ns += (double)depth->level[i].latency_ns[kind];
-	}
-	return timed;
+	logs->mean = (double)sum / n;
+	logs->error2 = MAX((double)squares / n - logs->mean * logs->mean, 0) / n;
 }
 
-/* The latency at few calls in flight: the fewest that DEPTH_CALLS calls are known of, half the most at most. */
-static bool
-base_latency(const struct depth *depth, unsigned kind, double *mean_ns)
+static struct logs
+logs_in(const struct depth *depth, unsigned kind, uint32_t from, uint32_t to)
 {
-	struct timed timed = { 0 };
+	struct logs logs = { 0 };
+	uint64_t sum = 0, squares = 0;
 
-	for (uint32_t i = 1; timed.count < DEPTH_CALLS; i++) {
+	for (uint32_t i = level_of(from); i <= level_of(to) && i < depth->levels; i++) {
+		logs.count += depth->level[i].timed[kind];
+		sum += depth->level[i].log_sum[kind];
+		squares += depth->level[i].log_squares[kind];
+	}
+	if (logs.count > 0)
+		logs_set(&logs, sum, squares);
+	return logs;
+}
+
+/* At few calls in flight: the fewest that DEPTH_CALLS calls are known of, half the most at most. */
+static bool
+base_logs(const struct depth *depth, unsigned kind, struct logs *logs)
+{
+	uint64_t sum = 0, squares = 0;
+
+	*logs = (struct logs){ 0 };
+	for (uint32_t i = 1; logs->count < DEPTH_CALLS; i++) {
 		if (i >= depth->levels || depth_of_level(i) > depth->max / 2)
 			return false;
-		timed.count += depth->level[i].timed[kind];
-		timed.sum_ns += (double)depth->level[i].latency_ns[kind];
+		logs->count += depth->level[i].timed[kind];
+		sum += depth->level[i].log_sum[kind];
+		squares += depth->level[i].log_squares[kind];
 	}
-	*mean_ns = timed.sum_ns / (double)timed.count;
+	logs_set(logs, sum, squares);
 	return true;
 }
 
 /* Latency over a range of depths against that at few calls; how many calls it rests on. */
 static uint64_t
-compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, double *ratio)
+compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, struct depth_growth *growth)
 {
-	double expected_ns = 0, found_ns = 0;
+	double sum = 0, error2 = 0, n;
 	uint64_t calls = 0;
 
 	for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
-		struct timed timed = timed_in(depth, kind, from, to);
-		double base_ns;
+		struct logs logs = logs_in(depth, kind, from, to), base;
 
-		if (timed.count == 0 || !base_latency(depth, kind, &base_ns))
+		if (logs.count == 0 || !base_logs(depth, kind, &base))
 			continue;
-		calls += timed.count;
-		found_ns += timed.sum_ns;
-		expected_ns += base_ns * (double)timed.count;
+		n = (double)logs.count;
+		calls += logs.count;
+		sum += n * (logs.mean - base.mean);
+		error2 += n * n * (logs.error2 + base.error2);
 	}
-	*ratio = expected_ns > 0 ? found_ns / expected_ns : 0;
+	if (calls == 0)
+		return 0;
+	n = (double)calls;
+	growth->ratio = exp2(sum / n / LOG_ONE);
+	growth->least = exp2((sum - ERRORS * sqrt(error2)) / n / LOG_ONE);
 	return calls;
 }
 
 bool
-depth_growth(const struct depth *depth, double *ratio)
+depth_growth(const struct depth *depth, struct depth_growth *growth)
 {
-	uint32_t from = depth->max - depth->max / 4;
-
-	return compare_with_base(depth, from, depth->max, ratio) >= DEPTH_CALLS && *ratio > 0;
+	return compare_with_base(depth, depth->max - depth->max / 4, depth->max, growth) >= DEPTH_CALLS;
 }
 
 static uint32_t
@@ -410,23 +463,22 @@ depth_groups(const struct depth *depth, struct depth_group group[DEPTH_GROUPS])
 
 	for (uint32_t from = 1, to; from <= depth->max && count < DEPTH_GROUPS; from = to + 1) {
 		struct depth_group *next = &group[count++];
-		struct timed all = { 0 };
+		struct depth_growth growth;
 		double time_ns = 0;
+		int64_t latency_ns = 0;
 
 		to = MIN(group_end(from), depth->max);
-		for (uint32_t i = level_of(from); i <= level_of(to) && i < depth->levels; i++)
+		*next = (struct depth_group){ .from = from, .to = to };
+		for (uint32_t i = level_of(from); i <= level_of(to) && i < depth->levels; i++) {
 			time_ns += (double)depth->level[i].time_ns;
-		for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
-			struct timed timed = timed_in(depth, kind, from, to);
-
-			all.count += timed.count;
-			all.sum_ns += timed.sum_ns;
+			add_ns(&latency_ns, depth->level[i].latency_ns);
+			for (unsigned kind = 0; kind < DEPTH_KINDS; kind++)
+				next->calls += depth->level[i].timed[kind];
 		}
-		*next = (struct depth_group){ .from = from, .to = to, .calls = all.count };
 		next->share = busy_ns > 0 ? time_ns / busy_ns : 0;
-		next->latency_ns = all.count > 0 ? (int64_t)(all.sum_ns / (double)all.count + 0.5) : 0;
-		if (compare_with_base(depth, from, to, &next->ratio) < DEPTH_CALLS)
-			next->ratio = 0;
+		next->latency_ns = next->calls > 0 ? latency_ns / (int64_t)next->calls : 0;
+		if (compare_with_base(depth, from, to, &growth) >= DEPTH_CALLS)
+			next->ratio = growth.ratio;
 	}
 	return count;
 }

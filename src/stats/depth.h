@@ -27,8 +27,10 @@ struct depth_level {
 	uint64_t reused;		/* took the place of a call that had just ended */
 	int64_t reuse_ns;		/* from that call's end, the sum */
 	/* of the calls that began with so many in flight, themselves included, and whose latency is known */
+	int64_t latency_ns;		/* the sum */
 	uint64_t timed[DEPTH_KINDS];
-	int64_t latency_ns[DEPTH_KINDS];
+	/* of logarithms to base 2 of latencies in ns, in 256ths; a linear one inside an octave */
+	uint64_t log_sum[DEPTH_KINDS], log_squares[DEPTH_KINDS];
 };
 
 /* All zero is empty. */
@@ -72,9 +74,13 @@ bool depth_mean(const struct depth *depth, double *mean);
 /* Time with a call in flight. */
 int64_t depth_busy_ns(const struct depth *depth);
 
+/* The share of the time with any that there were more than so many; without any 0. */
+double depth_share_above(const struct depth *depth, uint32_t count);
+
 /*
  * The flat top: never more than `top` calls, and most of the busy time with
- * that many places held, nine tenths of them at least. Stamps of calls and
+ * that many places held, nine tenths of them at least; or a fifth of it, if
+ * nearly all calls fall into that. Stamps of calls and
  * replies that pass at the same time may be out of order: what exceeds top for
  * less than a thousandth of the time is put down to them.
  */
@@ -88,11 +94,17 @@ struct depth_plateau {
 bool depth_plateau(const struct depth *depth, uint32_t least, struct depth_plateau *plateau);
 
 /*
- * Latency at many calls in flight over that at few, each kind of call compared
- * with itself; false when either is not known from DEPTH_CALLS calls.
+ * Latency at many calls in flight, the upper quarter of depths, over that at
+ * few, half the most at most: of geometric means, which a few slow calls do not
+ * move, each kind of call compared with itself. least: what is left of the
+ * ratio three standard errors lower. False when either side is not known from
+ * DEPTH_CALLS calls.
  */
 enum { DEPTH_CALLS = 30 };
-bool depth_growth(const struct depth *depth, double *ratio);
+struct depth_growth {
+	double ratio, least;
+};
+bool depth_growth(const struct depth *depth, struct depth_growth *growth);
 
 /* Levels joined into few groups: 1, 2, 3, 4, 5-6, 7-8, 9-12, 13-16, 17-24, ... */
 struct depth_group {
@@ -100,7 +112,7 @@ struct depth_group {
 	double share;		/* of the time with any */
 	uint64_t calls;		/* that began there and have a latency */
 	int64_t latency_ns;	/* their mean; 0 without calls */
-	double ratio;		/* to the latency at few calls in flight; 0: not known */
+	double ratio;		/* of geometric means, to that at few calls in flight; 0: not known */
 };
 enum { DEPTH_GROUPS = 64 };
 /* How many groups there are. */

@@ -14,6 +14,9 @@ finding_rule_fn rule_server_slow_service, rule_jukebox_delay;
 /* rules_client.c */
 finding_rule_fn rule_idle_wire, rule_serial_client;
 
+/* rules_slots.c */
+finding_rule_fn rule_client_slots, rule_session_slots, rule_slot_count;
+
 /* rules_network.c */
 finding_rule_fn rule_network_path_delay, rule_network_bandwidth;
 

@@ -186,6 +186,14 @@ track(struct stream *stream, struct connection *connection, const struct segment
 	}
 }
 
+static void
+note_zero_window(struct stream *stream, const struct connection *connection, const struct segment *segment)
+{
+	stream->counters.zero_window++;
+	if (connection->caller >= 0 && segment->direction != connection->caller)
+		stream->counters.server_zero_window++;
+}
+
 void
 stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
 {
@@ -194,7 +202,7 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 	stream->counters.segments++;
 	stream->counters.payload_bytes += segment->payload_wire_len;
 	if (segment->window == 0 && !(segment->flags & (TCP_RST | TCP_SYN)))
-		stream->counters.zero_window++;
+		note_zero_window(stream, connection, segment);
 	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
 	stream->packets = packets;
 	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <glib.h>
+#include <math.h>
 
 #include "stats/depth.h"
 
@@ -45,8 +46,8 @@ Test(depth, time_max_and_mean)
 	cr_assert_eq(depth.level[1].time_ns, 30);
 	cr_assert_eq(depth.level[2].time_ns, 20);
 	cr_assert_eq(depth.level[1].timed[0], 2);
-	cr_assert_eq(depth.level[1].latency_ns[0], 30);
-	cr_assert_eq(depth.level[2].latency_ns[0], 40);
+	cr_assert_eq(depth.level[1].latency_ns, 30);
+	cr_assert_eq(depth.level[2].latency_ns, 40);
 	depth_clear(&depth);
 }
 
@@ -55,12 +56,13 @@ Test(depth, nothing_is_not_zero)
 {
 	struct depth depth = { 0 };
 	struct depth_plateau plateau;
+	struct depth_growth growth;
 	double mean;
 
 	cr_assert_not(depth_mean(&depth, &mean));
 	cr_assert_not(depth_plateau(&depth, 1, &plateau));
 	cr_assert_eq(depth_knee(&depth), 0);
-	cr_assert_not(depth_growth(&depth, &mean));
+	cr_assert_not(depth_growth(&depth, &growth));
 }
 
 /*
@@ -122,21 +124,36 @@ Test(depth, a_client_that_takes_its_time_has_no_flat_top)
 	depth_clear(&depth);
 }
 
-/* Another place takes long: it is full, and then it is not, most of the time. */
-Test(depth, most_of_the_busy_time_must_be_flat)
+/* A full table for 30 ms, and then 20 ms, or more, of its last call alone. */
+static bool
+is_flat_with_tail(int64_t tail_ns, double *share)
 {
 	struct depth depth = { 0 };
-	struct depth_plateau plateau;
+	struct depth_plateau plateau = { 0 };
+	bool flat;
 
 	run_table(&depth, 4, 30, 1000 * US, 10 * US);
-	cr_assert(depth_plateau(&depth, 2, &plateau));
-	/* four are left of it: now as much time again with one call less each time */
 	for (unsigned i = 0; i < 3; i++)
-		depth_end(&depth, (32 + i) * 1000 * US);
-	depth_end(&depth, 70 * 1000 * US);
+		depth_end(&depth, (31 + i) * 1000 * US);
+	depth_end(&depth, 31 * 1000 * US + tail_ns);
 	depth_finish(&depth);
-	cr_assert_not(depth_plateau(&depth, 2, &plateau));
+	flat = depth_plateau(&depth, 2, &plateau);
+	*share = plateau.share;
 	depth_clear(&depth);
+	return flat;
+}
+
+Test(depth, most_of_the_busy_time_is_flat_or_most_calls_in_bursts)
+{
+	double share;
+
+	cr_assert(is_flat_with_tail(20000 * US, &share));
+	cr_assert_gt(share, 0.5);
+	/* nearly all calls began there, if not for most of the time */
+	cr_assert(is_flat_with_tail(70000 * US, &share));
+	cr_assert_lt(share, 0.4);
+	cr_assert_not(is_flat_with_tail(200000 * US, &share));
+	cr_assert_lt(share, 0.2);
 }
 
 Test(depth, one_at_a_time_is_flat_only_where_one_is_asked_for)
@@ -186,22 +203,36 @@ Test(depth, the_knee_is_where_latency_begins_to_grow)
 {
 	struct depth depth = { .by_calls = true };
 	struct depth_group group[DEPTH_GROUPS];
+	struct depth_growth growth;
 	int64_t at_ns = 0;
-	double growth;
 
-	at_ns = run_rounds(&depth, at_ns, 40, 1, 0, 100 * US);
-	at_ns = run_rounds(&depth, at_ns, 40, 4, 0, 100 * US);
-	at_ns = run_rounds(&depth, at_ns, 400, 8, 0, 400 * US);
+	for (unsigned i = 0; i < 8; i++) {
+		/* rounds of 1 to 8: from 5 on each call takes twice as long as in the round before */
+		for (unsigned round = 0; round < 100; round++) {
+			int64_t latency_ns = 128 << MAX((int)i - 3, 0);
+
+			for (unsigned j = 0; j <= i; j++)
+				depth_begin(&depth, at_ns, 0, j == i ? latency_ns : -1);
+			for (unsigned j = 0; j <= i; j++)
+				depth_end(&depth, at_ns + latency_ns);
+			at_ns += 10000;
+		}
+	}
 	depth_finish(&depth);
-	/* calls that began as the first to fourth of eight took as long as the eighth: 320 of 480 */
 	cr_assert_eq(depth_groups(&depth, group), 6);
+	cr_assert_eq(group[3].from, 4);
+	cr_assert_float_eq(group[3].ratio, 1, 1e-9);
 	cr_assert_eq(group[4].from, 5);
 	cr_assert_eq(group[4].to, 6);
-	cr_assert_eq(group[4].calls, 800);
-	cr_assert_eq(group[4].latency_ns, 400 * US);
+	cr_assert_eq(group[4].calls, 200);
+	cr_assert_eq(group[4].latency_ns, 384);		/* 256 and 512 */
+	cr_assert_float_eq(group[4].ratio, sqrt(8), 1e-9);
+	cr_assert_eq(depth_knee(&depth), 5);
+	/* 6, 7, 8: 4, 8 and 16 times as long */
 	cr_assert(depth_growth(&depth, &growth));
-	/* at one in flight: 80 calls of 100 us and 400 of 400 us */
-	cr_assert_float_eq(growth, 400 / 350.0, 1e-9);
+	cr_assert_float_eq(growth.ratio, 8, 1e-9);
+	cr_assert_lt(growth.least, growth.ratio);
+	cr_assert_gt(growth.least, 5);
 	depth_clear(&depth);
 }
 
@@ -209,22 +240,34 @@ Test(depth, the_knee_is_where_latency_begins_to_grow)
 Test(depth, kinds_of_calls_are_compared_with_themselves)
 {
 	struct depth depth = { .by_calls = true };
+	struct depth_growth growth;
 	int64_t at_ns = 0;
-	double growth;
 
 	at_ns = run_rounds(&depth, at_ns, 40, 1, 0, 10 * US);
 	at_ns = run_rounds(&depth, at_ns, 40, 1, 1, 500 * US);
-	for (unsigned i = 0; i < 40; i++) {
-		for (unsigned j = 0; j < 16; j++)
-			depth_begin(&depth, at_ns, 1, 500 * US);
-		for (unsigned j = 0; j < 16; j++)
-			depth_end(&depth, at_ns + 500 * US);
-		at_ns += 1000 * US;
+	run_rounds(&depth, at_ns, 40, 16, 1, 500 * US);
+	depth_finish(&depth);
+	cr_assert(depth_growth(&depth, &growth));
+	cr_assert_float_eq(growth.ratio, 1, 1e-9);
+	cr_assert_eq(depth_knee(&depth), 0);
+	depth_clear(&depth);
+}
+
+/* One call in ten takes a hundred times as long; it happens to be more often so at many calls. */
+Test(depth, a_few_slow_calls_are_no_growth)
+{
+	struct depth depth = { .by_calls = true };
+	struct depth_growth growth;
+	int64_t at_ns = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		at_ns = run_rounds(&depth, at_ns, 1, 1, 0, i % 20 == 0 ? 10000 * US : 100 * US);
+		at_ns = run_rounds(&depth, at_ns, 1, 4, 0, i % 8 == 0 ? 10000 * US : 100 * US);
 	}
 	depth_finish(&depth);
 	cr_assert(depth_growth(&depth, &growth));
-	cr_assert_float_eq(growth, 1, 1e-9);
-	cr_assert_eq(depth_knee(&depth), 0);
+	cr_assert_gt(growth.ratio, 1);
+	cr_assert_lt(growth.least, 1);
 	depth_clear(&depth);
 }
 

@@ -106,8 +106,10 @@ scene_judge(struct scene *scene)
 		.aggregate = scene->aggregate,
 		.quality = quality,
 	};
-	struct findings *findings = findings_judge(&facts);
+	struct findings *findings;
 
+	aggregate_finish(scene->aggregate);
+	findings = findings_judge(&facts);
 	quality_free(quality);
 	aggregate_free(scene->aggregate);
 	for (unsigned i = 0; i < scene->count; i++) {
