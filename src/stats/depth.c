@@ -392,15 +392,15 @@ logs_in(const struct depth *depth, unsigned kind, uint32_t from, uint32_t to)
 	return logs;
 }
 
-/* At few calls in flight: the fewest that DEPTH_CALLS calls are known of, half the most at most. */
+/* At few calls in flight: the fewest that DEPTH_CALLS calls are known of, up to a limit. */
 static bool
-base_logs(const struct depth *depth, unsigned kind, struct logs *logs)
+base_logs(const struct depth *depth, unsigned kind, uint32_t limit, struct logs *logs)
 {
 	uint64_t sum = 0, squares = 0;
 
 	*logs = (struct logs){ 0 };
 	for (uint32_t i = 1; logs->count < DEPTH_CALLS; i++) {
-		if (i >= depth->levels || depth_of_level(i) > depth->max / 2)
+		if (i >= depth->levels || depth_of_level(i) > limit)
 			return false;
 		logs->count += depth->level[i].timed[kind];
 		sum += depth->level[i].log_sum[kind];
@@ -416,11 +416,12 @@ compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, struct 
 {
 	double sum = 0, error2 = 0, n;
 	uint64_t calls = 0;
+	uint32_t limit = MIN(depth->max / 2, MAX(from, 2) - 1);
 
 	for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
 		struct logs logs = logs_in(depth, kind, from, to), base;
 
-		if (logs.count == 0 || !base_logs(depth, kind, &base))
+		if (logs.count == 0 || !base_logs(depth, kind, limit, &base))
 			continue;
 		n = (double)logs.count;
 		calls += logs.count;
@@ -436,9 +437,9 @@ compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, struct 
 }
 
 bool
-depth_growth(const struct depth *depth, struct depth_growth *growth)
+depth_growth(const struct depth *depth, uint32_t many, struct depth_growth *growth)
 {
-	return compare_with_base(depth, depth->max - depth->max / 4, depth->max, growth) >= DEPTH_CALLS;
+	return compare_with_base(depth, many, depth->max, growth) >= DEPTH_CALLS;
 }
 
 static uint32_t

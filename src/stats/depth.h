@@ -94,8 +94,8 @@ struct depth_plateau {
 bool depth_plateau(const struct depth *depth, uint32_t least, struct depth_plateau *plateau);
 
 /*
- * Latency at many calls in flight, the upper quarter of depths, over that at
- * few, half the most at most: of geometric means, which a few slow calls do not
+ * Latency with at least `many` calls in flight over that with few, half the most
+ * at most and fewer than many: of geometric means, which a few slow calls do not
  * move, each kind of call compared with itself. least: what is left of the
  * ratio three standard errors lower. False when either side is not known from
  * DEPTH_CALLS calls.
@@ -104,7 +104,7 @@ enum { DEPTH_CALLS = 30 };
 struct depth_growth {
 	double ratio, least;
 };
-bool depth_growth(const struct depth *depth, struct depth_growth *growth);
+bool depth_growth(const struct depth *depth, uint32_t many, struct depth_growth *growth);
 
 /* Levels joined into few groups: 1, 2, 3, 4, 5-6, 7-8, 9-12, 13-16, 17-24, ... */
 struct depth_group {

@@ -82,11 +82,11 @@ server_view(const struct facts *facts)
 }
 
 static bool
-grows(const struct depth *depth)
+grows(const struct depth *depth, uint32_t many)
 {
 	struct depth_growth growth;
 
-	return depth_growth(depth, &growth) && growth.ratio * PPM >= GROWTH_PPM && growth.least > 1;
+	return depth_growth(depth, many, &growth) && growth.ratio * PPM >= GROWTH_PPM && growth.least > 1;
 }
 
 /* Rows with the same flat top, put together. */
@@ -110,7 +110,7 @@ flat_add(struct flat *flat, const struct depth *depth, const struct depth_platea
 	flat->rows++;
 	flat->connections += connections;
 	flat->calls += depth->calls;
-	flat->grows = flat->grows || grows(depth);
+	flat->grows = flat->grows || grows(depth, plateau->top - plateau->top / 10);
 	flat->sum_ns += (double)depth->sum_ns;
 	flat->share += calls * plateau->share;
 	flat->reused += calls * plateau->reused;
@@ -191,17 +191,23 @@ most_flat(const struct facts *facts, enum concurrency_table table, struct flat *
 
 /* ---- client-slot-saturation ---- */
 
+/* Where most of its calls are, the server takes longer than with few of them, and that is most of the clients' time. */
+static bool
+server_grows(const struct depth *server, double clients_ns)
+{
+	double mean;
+
+	return server != NULL && depth_mean(server, &mean) && grows(server, MAX(2, (uint32_t)mean)) &&
+	    (double)server->sum_ns * PPM > clients_ns * SERVER_PPM;
+}
+
 /* More slots would bring more calls to where they wait already. */
 static bool
 would_not_help(const struct facts *facts, const struct findings *before, const struct flat *flat)
 {
-	const struct depth *server = server_view(facts);
-
-	if (findings_of(before, "server-thread-saturation") != NULL || findings_of(before, "network-bandwidth") != NULL)
-		return true;
-	if (flat->grows)
-		return true;
-	return server != NULL && grows(server) && (double)server->sum_ns * PPM > flat->sum_ns * SERVER_PPM;
+	return findings_of(before, "server-thread-saturation") != NULL ||
+	    findings_of(before, "network-bandwidth") != NULL || flat->grows ||
+	    server_grows(server_view(facts), flat->sum_ns);
 }
 
 /* "3 connections", "the 4 connections of one client together". Caller frees. */
@@ -341,7 +347,7 @@ rule_session_slots(const struct facts *facts, const struct findings *before, str
 	finding->confidence = CONFIDENCE_HIGH;
 	finding->component = full->target_lower ? COMPONENT_SERVER : COMPONENT_CLIENT;
 	finding->text = g_strdup_printf("All %u slots of a session are in use for %s of the busy time, and one that a reply "
-	    "makes free is used again at once: calls wait in the client for a slot. The server grants %u%s.",
+	    "makes free is used again at once: a further call has to wait in the client. The server grants %u%s.",
 	    full->slots_used, format_share(text, true, full_share), session_limit(full), full->target_lower ?
 	    "; it asks the client to use fewer than it would take" : "");
 	finding_count(finding, "slots", full->slots_used);
@@ -397,14 +403,15 @@ rule_slot_count(const struct facts *facts, const struct findings *before, struct
 {
 	const struct concurrency_row *row = deepest(facts);
 	const struct depth *server = server_view(facts);
+	const struct depth *deep = server != NULL || row == NULL ? server : &row->depth;
 	uint64_t closed = server_windows_closed(facts);
 	struct depth_growth growth;
 	double share;
 	char text[FORMAT_SIZE];
 
 	(void)before;
-	if (row == NULL || closed == 0 || !grows(server != NULL ? server : &row->depth) ||
-	    !depth_growth(server != NULL ? server : &row->depth, &growth))
+	if (row == NULL || closed == 0 || !grows(deep, MANY_CALLS) ||
+	    !depth_growth(deep, MANY_CALLS, &growth))
 		return false;
 	share = depth_share_above(&row->depth, MANY_CALLS);
 	finding->confidence = server != NULL ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;

@@ -62,7 +62,7 @@ Test(depth, nothing_is_not_zero)
 	cr_assert_not(depth_mean(&depth, &mean));
 	cr_assert_not(depth_plateau(&depth, 1, &plateau));
 	cr_assert_eq(depth_knee(&depth), 0);
-	cr_assert_not(depth_growth(&depth, &growth));
+	cr_assert_not(depth_growth(&depth, 1, &growth));
 }
 
 /*
@@ -229,7 +229,7 @@ Test(depth, the_knee_is_where_latency_begins_to_grow)
 	cr_assert_float_eq(group[4].ratio, sqrt(8), 1e-9);
 	cr_assert_eq(depth_knee(&depth), 5);
 	/* 6, 7, 8: 4, 8 and 16 times as long */
-	cr_assert(depth_growth(&depth, &growth));
+	cr_assert(depth_growth(&depth, 6, &growth));
 	cr_assert_float_eq(growth.ratio, 8, 1e-9);
 	cr_assert_lt(growth.least, growth.ratio);
 	cr_assert_gt(growth.least, 5);
@@ -247,7 +247,7 @@ Test(depth, kinds_of_calls_are_compared_with_themselves)
 	at_ns = run_rounds(&depth, at_ns, 40, 1, 1, 500 * US);
 	run_rounds(&depth, at_ns, 40, 16, 1, 500 * US);
 	depth_finish(&depth);
-	cr_assert(depth_growth(&depth, &growth));
+	cr_assert(depth_growth(&depth, 12, &growth));
 	cr_assert_float_eq(growth.ratio, 1, 1e-9);
 	cr_assert_eq(depth_knee(&depth), 0);
 	depth_clear(&depth);
@@ -265,7 +265,7 @@ Test(depth, a_few_slow_calls_are_no_growth)
 		at_ns = run_rounds(&depth, at_ns, 1, 4, 0, i % 8 == 0 ? 10000 * US : 100 * US);
 	}
 	depth_finish(&depth);
-	cr_assert(depth_growth(&depth, &growth));
+	cr_assert(depth_growth(&depth, 3, &growth));
 	cr_assert_gt(growth.ratio, 1);
 	cr_assert_lt(growth.least, 1);
 	depth_clear(&depth);
