@@ -78,6 +78,7 @@ print_groups(const struct page *page, const struct depth *depth)
 	struct depth_group group[DEPTH_GROUPS];
 	unsigned count = depth_groups(depth, group);
 	uint32_t knee = depth_knee(depth);
+	g_autofree char *line = NULL;
 	char text[FORMAT_SIZE];
 
 	if (depth->max < 2)
@@ -99,9 +100,11 @@ print_groups(const struct page *page, const struct depth *depth)
 			fputc('#', page->out);
 		fputc('\n', page->out);
 	}
-	if (knee > 0)
-		fprintf(page->out, "  From %" G_GUINT32_FORMAT " at once on, calls take half as long again as when few are there.\n",
-		    knee);
+	if (knee == 0)
+		return;
+	line = g_strdup_printf("With %" G_GUINT32_FORMAT " or more inside at once, calls take at least half as long again as "
+	    "with few (this is not the number of threads).", knee);
+	print_wrapped(page->out, "  ", line);
 }
 
 static bool

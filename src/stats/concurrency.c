@@ -296,22 +296,40 @@ miss_call(void *context, enum sweep_view view, const struct sweep_call *call, in
 
 /* ---- ops ---- */
 
-/* READ, WRITE and COMMIT of RFC 1094, RFC 1813 and RFC 7530: their times differ from each other's and all others'. */
+/*
+ * What takes about as long as each other: looking, reading, writing, making
+ * stable, changing a directory or an attribute, listing. By operation of RFC
+ * 1094, RFC 1813 and RFC 8881; others look.
+ */
+enum kind { LOOK, READ, WRITE, STABLE, CHANGE, LIST, KINDS };
+G_STATIC_ASSERT((int)KINDS <= (int)DEPTH_KINDS);
+
 static unsigned
 kind_of(const struct nfs_op *op)
 {
+	static const uint8_t nfs2[] = {
+		[2] = CHANGE, [6] = READ, [8] = WRITE, [9] = CHANGE, [10] = CHANGE, [11] = CHANGE, [12] = CHANGE,
+		[13] = CHANGE, [14] = CHANGE, [15] = CHANGE, [16] = LIST,
+	};
+	static const uint8_t nfs3[] = {
+		[2] = CHANGE, [6] = READ, [7] = WRITE, [8] = CHANGE, [9] = CHANGE, [10] = CHANGE, [11] = CHANGE,
+		[12] = CHANGE, [13] = CHANGE, [14] = CHANGE, [15] = CHANGE, [16] = LIST, [17] = LIST, [21] = STABLE,
+	};
+	static const uint8_t nfs4[] = {
+		[4] = CHANGE, [5] = STABLE, [6] = CHANGE, [11] = CHANGE, [18] = CHANGE, [25] = READ, [26] = LIST,
+		[28] = CHANGE, [29] = CHANGE, [34] = CHANGE, [38] = WRITE, [68] = READ, [70] = WRITE,
+	};
 	static const struct {
-		uint32_t read, write, commit;
-	} numbers[] = { [2] = { 6, 8, 0 }, [3] = { 6, 7, 21 }, [4] = { 25, 38, 5 } };
-	uint32_t operation = op->operation;
+		const uint8_t *kinds;
+		size_t count;
+	} versions[] = {
+		[2] = { nfs2, sizeof nfs2 }, [3] = { nfs3, sizeof nfs3 }, [4] = { nfs4, sizeof nfs4 },
+	};
 
-	if (op->program != PROGRAM_NFS || op->version >= G_N_ELEMENTS(numbers) || operation == 0)
-		return 0;
-	if (operation == numbers[op->version].read)
-		return 1;
-	if (operation == numbers[op->version].write)
-		return 2;
-	return operation == numbers[op->version].commit ? 3 : 0;
+	if (op->program != PROGRAM_NFS || op->version >= G_N_ELEMENTS(versions) ||
+	    op->operation >= versions[op->version].count)
+		return LOOK;
+	return versions[op->version].kinds[op->operation];
 }
 
 static bool

@@ -22,7 +22,8 @@ enum {
 	REUSED_PPM = 500000,		/* of the calls that began there */
 	TOP_CALLS = 20,			/* that began there, at least */
 	KNEE_PPM = 1500000,
-	ERRORS = 3,			/* standard errors that a growth must be above */
+	ERRORS = 4,			/* standard errors, of few calls often, that a growth must be above */
+	KNEE_CALLS = 16,		/* of a group, or of several joined */
 	LOG_BITS = 8,
 	LOG_ONE = 1 << LOG_BITS,
 };
@@ -392,14 +393,14 @@ logs_in(const struct depth *depth, unsigned kind, uint32_t from, uint32_t to)
 	return logs;
 }
 
-/* At few calls in flight: the fewest that DEPTH_CALLS calls are known of, up to a limit. */
+/* At few calls in flight: the fewest that enough calls are known of, up to a limit. */
 static bool
 base_logs(const struct depth *depth, unsigned kind, uint32_t limit, struct logs *logs)
 {
 	uint64_t sum = 0, squares = 0;
 
 	*logs = (struct logs){ 0 };
-	for (uint32_t i = 1; logs->count < DEPTH_CALLS; i++) {
+	for (uint32_t i = 1; logs->count < DEPTH_BASE_CALLS; i++) {
 		if (i >= depth->levels || depth_of_level(i) > limit)
 			return false;
 		logs->count += depth->level[i].timed[kind];
@@ -410,17 +411,17 @@ base_logs(const struct depth *depth, unsigned kind, uint32_t limit, struct logs 
 	return true;
 }
 
-/* Latency over a range of depths against that at few calls; how many calls it rests on. */
+/* Latency over a range of depths against that at few, up to limit; on how many calls it rests, 0 if not on half. */
 static uint64_t
-compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, struct depth_growth *growth)
+compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, uint32_t limit, struct depth_growth *growth)
 {
 	double sum = 0, error2 = 0, n;
-	uint64_t calls = 0;
-	uint32_t limit = MIN(depth->max / 2, MAX(from, 2) - 1);
+	uint64_t calls = 0, all = 0;
 
 	for (unsigned kind = 0; kind < DEPTH_KINDS; kind++) {
 		struct logs logs = logs_in(depth, kind, from, to), base;
 
+		all += logs.count;
 		if (logs.count == 0 || !base_logs(depth, kind, limit, &base))
 			continue;
 		n = (double)logs.count;
@@ -428,7 +429,7 @@ compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, struct 
 		sum += n * (logs.mean - base.mean);
 		error2 += n * n * (logs.error2 + base.error2);
 	}
-	if (calls == 0)
+	if (calls == 0 || calls < all / 2)
 		return 0;
 	n = (double)calls;
 	growth->ratio = exp2(sum / n / LOG_ONE);
@@ -439,7 +440,9 @@ compare_with_base(const struct depth *depth, uint32_t from, uint32_t to, struct 
 bool
 depth_growth(const struct depth *depth, uint32_t many, struct depth_growth *growth)
 {
-	return compare_with_base(depth, many, depth->max, growth) >= DEPTH_CALLS;
+	uint32_t limit = MIN(depth->max / 2, MAX(many, 2) - 1);
+
+	return compare_with_base(depth, many, depth->max, limit, growth) >= DEPTH_CALLS;
 }
 
 static uint32_t
@@ -464,7 +467,6 @@ depth_groups(const struct depth *depth, struct depth_group group[DEPTH_GROUPS])
 
 	for (uint32_t from = 1, to; from <= depth->max && count < DEPTH_GROUPS; from = to + 1) {
 		struct depth_group *next = &group[count++];
-		struct depth_growth growth;
 		double time_ns = 0;
 		int64_t latency_ns = 0;
 
@@ -478,8 +480,6 @@ depth_groups(const struct depth *depth, struct depth_group group[DEPTH_GROUPS])
 		}
 		next->share = busy_ns > 0 ? time_ns / busy_ns : 0;
 		next->latency_ns = next->calls > 0 ? latency_ns / (int64_t)next->calls : 0;
-		if (compare_with_base(depth, from, to, &growth) >= DEPTH_CALLS)
-			next->ratio = growth.ratio;
 	}
 	return count;
 }
@@ -487,16 +487,23 @@ depth_groups(const struct depth *depth, struct depth_group group[DEPTH_GROUPS])
 uint32_t
 depth_knee(const struct depth *depth)
 {
-	struct depth_group group[DEPTH_GROUPS];
-	unsigned count = depth_groups(depth, group);
 	uint32_t knee = 0;
 
-	for (unsigned i = count; i-- > 0;) {
-		if (group[i].ratio == 0)
-			continue;
-		if (group[i].ratio * PPM < KNEE_PPM)
+	for (uint32_t from = 1, to = 0; to < depth->max; from = to + 1) {
+		struct depth_growth growth = { 0 };
+		uint64_t calls;
+
+		to = from - 1;
+		do {
+			to = MIN(group_end(to + 1), depth->max);
+			calls = compare_with_base(depth, from, to, depth->max / 2, &growth);
+		} while (calls < KNEE_CALLS && to < depth->max);
+		if (calls < KNEE_CALLS)
 			break;
-		knee = group[i].from;
+		if (growth.ratio * PPM < KNEE_PPM)
+			knee = 0;
+		else if (knee == 0 && growth.least > 1)
+			knee = from;
 	}
 	return knee;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-	DEPTH_KINDS = 4,		/* of calls, whose latencies are not mixed */
+	DEPTH_KINDS = 6,		/* of calls, whose latencies are not mixed */
 	DEPTH_EXACT = 256,		/* depths below have a level each, 32 share an octave above */
 	DEPTH_REUSE_NS = 100000,
 };
@@ -97,10 +97,10 @@ bool depth_plateau(const struct depth *depth, uint32_t least, struct depth_plate
  * Latency with at least `many` calls in flight over that with few, half the most
  * at most and fewer than many: of geometric means, which a few slow calls do not
  * move, each kind of call compared with itself. least: what is left of the
- * ratio three standard errors lower. False when either side is not known from
- * DEPTH_CALLS calls.
+ * ratio four standard errors lower. False when the one is not known from
+ * DEPTH_CALLS calls and half of all there, or the other from DEPTH_BASE_CALLS.
  */
-enum { DEPTH_CALLS = 30 };
+enum { DEPTH_CALLS = 30, DEPTH_BASE_CALLS = 8 };
 struct depth_growth {
 	double ratio, least;
 };
@@ -112,12 +112,14 @@ struct depth_group {
 	double share;		/* of the time with any */
 	uint64_t calls;		/* that began there and have a latency */
 	int64_t latency_ns;	/* their mean; 0 without calls */
-	double ratio;		/* of geometric means, to that at few calls in flight; 0: not known */
 };
 enum { DEPTH_GROUPS = 64 };
 /* How many groups there are. */
 unsigned depth_groups(const struct depth *depth, struct depth_group group[DEPTH_GROUPS]);
-/* The depth from which on latency is half as much again as at few calls; 0: none, or not known. */
+/*
+ * The depth from which on latency is half as much again as at few calls, beyond
+ * doubt; groups with too few calls are joined. 0: none, or not known.
+ */
 uint32_t depth_knee(const struct depth *depth);
 
 #endif
