@@ -42,6 +42,28 @@ Test(tcp, in_order)
 	wire_free(wire);
 }
 
+/* Whose window it is shows once it is known who calls. */
+Test(tcp, windows_that_the_server_closed)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t call[4], reply[4];
+
+	three_calls(wire, call, reply);
+	wire_open(wire, 1 * MS);
+	wire->window_closed[TO_CLIENT] = true;
+	wire_ack(wire, TO_CLIENT, 0, 0, 9 * MS);
+	wire_send(wire, TO_SERVER, call[0], call[1] - call[0], 0, 10 * MS);
+	wire_ack(wire, TO_CLIENT, 0, call[1], 11 * MS);
+	wire_send(wire, TO_CLIENT, 0, reply[1], call[1], 12 * MS);
+	wire->window_closed[TO_CLIENT] = false;
+	wire->window_closed[TO_SERVER] = true;
+	wire_ack(wire, TO_SERVER, call[1], reply[1], 13 * MS);
+	wire_finish(wire, 30 * MS);
+	cr_assert_eq(wire->tcp->zero_window, 4);
+	cr_assert_eq(wire->tcp->server_zero_window, 2);
+	wire_free(wire);
+}
+
 /* The network lost the second call; its retransmission lets the third one through. */
 Test(tcp, loss_in_the_network_filled_later)
 {

@@ -59,7 +59,7 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 		.packet = &packet,
 		.direction = (uint8_t)direction,
 		.flags = flags,
-		.window = 1000,
+		.window = wire->window_closed[direction] ? 0 : 1000,
 		.seq = seq,
 		.ack = ack,
 		.payload = copy,

@@ -23,6 +23,7 @@ struct wire {
 	uint16_t client_port, server_port;
 	uint32_t isn[2];
 	uint32_t snaplen;		/* payload bytes kept of a segment; 0: all */
+	bool window_closed[2];		/* what is sent in a direction announces no window */
 	unsigned ops;
 	struct nfs_op op[WIRE_OPS];	/* in the order in which they finished */
 	/* the bytes of both streams, for senders that keep them in order */
