@@ -135,6 +135,20 @@ struct nfs_op {
 	bool operations_all;			/* there are no more of them */
 };
 
+/* Programs whose number a host chose so that it can be called back (RFC 5531 section 8.3). */
+static inline bool
+is_transient_program(uint32_t program)
+{
+	return program >= UINT32_C(0x40000000) && program < UINT32_C(0x60000000);
+}
+
+/* An NFS server's call to its client (RFC 8881 section 20): who is client and who server of the call is reversed. */
+static inline bool
+op_is_callback(const struct nfs_op *op)
+{
+	return is_transient_program(op->program);
+}
+
 static inline bool
 op_has(const struct nfs_op *op, uint32_t bits)
 {

@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <limits.h>
 
+#include "correlate/pair_bounds.h"
 #include "correlate/pairing.h"
 
 enum {
@@ -92,6 +93,25 @@ share_operation(struct nfs_op *to, const struct nfs_op *from)
 	}
 }
 
+/*
+ * A callback, whose caller is in the server's capture. It says nothing of the
+ * clocks that the calls do not, and goes past them; its parts need none.
+ */
+static void
+emit_callback(struct correlate *c)
+{
+	struct op_pair *pair = &c->pair;
+	const struct nfs_op *caller = &pair->op[PAIR_SERVER], *called = &pair->op[PAIR_CLIENT];
+
+	pair->parts = (struct attribution){ 0 };
+	if (pair->match == MATCH_MATCHED) {
+		pair->parts.total_ns = wrapping_minus(caller->reply_last_ns, caller->call_first_ns);
+		pair->parts.server_ns = wrapping_minus(called->reply_first_ns, called->call_last_ns);
+		pair->parts.network_ns = wrapping_minus(pair->parts.total_ns, pair->parts.server_ns);
+	}
+	c->sink(c->context, pair);
+}
+
 /* By the roles as they are now known. */
 static void
 emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
@@ -115,11 +135,14 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 	pair->match = (uint8_t)match;
 	c->facts.matches[match]++;
 	give_ids(c);
-	if (match == MATCH_MATCHED)
+	if (match == MATCH_MATCHED && !op_is_callback(pair_op(pair)))
 		note_overlap(&c->facts, &pair->op[PAIR_SERVER]);
 	if (pair->has[PAIR_CLIENT]) {
 		pair->client_capture = (uint16_t)(c->facts.exchanged ? 0 : capture - 1);
-		clock_stage_push(c->clocks[pair->client_capture], pair);
+		if (pair->has[PAIR_SERVER] && op_is_callback(&pair->op[PAIR_CLIENT]))
+			emit_callback(c);
+		else
+			clock_stage_push(c->clocks[pair->client_capture], pair);
 	} else {
 		pair->client_capture = UINT16_MAX;
 		c->sink(c->context, pair);

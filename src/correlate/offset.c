@@ -124,8 +124,9 @@ partial_range(const struct offset *offset, const struct nfs_op *first, const str
 	uint32_t both = first->valid & client->valid;
 	const bool calls[2] = { (both & OP_HAS_CALL_FIRST) != 0, (both & OP_HAS_CALL_LAST) != 0 };
 	const bool replies[2] = { (both & OP_HAS_REPLY_FIRST) != 0, (both & OP_HAS_REPLY_LAST) != 0 };
-	int64_t to = offset->roles == ROLES_REVERSED ? noise : reach;
-	int64_t fro = offset->roles == ROLES_AS_GIVEN ? noise : reach;
+	bool callback = op_is_callback(first);
+	int64_t to = offset->roles == (callback ? ROLES_AS_GIVEN : ROLES_REVERSED) ? noise : reach;
+	int64_t fro = offset->roles == (callback ? ROLES_REVERSED : ROLES_AS_GIVEN) ? noise : reach;
 
 	*range = (struct offset_range){ INT64_MIN / 2, INT64_MAX / 2 };
 	limit_one_way(range, (const int64_t[]){ first->call_first_ns, first->call_last_ns },
@@ -254,6 +255,8 @@ offset_sample(struct offset *offset, const struct nfs_op *first, const struct nf
 	    offset_difference(first->reply_last_ns, client->reply_last_ns) / 2 +
 	    offset_difference(first->call_last_ns, client->call_last_ns) / 2 -
 	    offset_difference(first->reply_first_ns, client->reply_first_ns) / 2;
+	if (op_is_callback(first))
+		sample.network_ns = -sample.network_ns;
 	sample.deduced = ((first->flags | client->flags) &
 	    (OP_CALL_TIME_DEDUCED | OP_REPLY_TIME_DEDUCED | OP_JOINED)) != 0 ||
 	    first->retransmits > 0 || client->retransmits > 0;

@@ -157,8 +157,9 @@ pair_up(struct pairing *p, const struct waiting *waiting, const struct search *s
 	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
 	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
 	struct offset *offset = &p->field.offsets[client->capture - 1];
+	bool reversed = (offset->roles == ROLES_REVERSED) != op_is_callback(&first->op);
 	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES) &&
-	    (offset->roles == ROLES_REVERSED ? are_of_one_copy(&client->op, &first->op) :
+	    (reversed ? are_of_one_copy(&client->op, &first->op) :
 	    are_of_one_copy(&first->op, &client->op));
 
 	if (offset->known && !search->loose)

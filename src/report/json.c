@@ -422,18 +422,19 @@ static json_t *
 matched(const struct report *report)
 {
 	const struct correlate_facts *facts = report->correlated;
+	const struct aggregate_totals *totals = aggregate_totals(report->aggregate);
 	json_t *object = json_object(), *rows = json_array();
 	unsigned row_count;
 	const struct matched_row *const *row = aggregate_matched(report->aggregate, &row_count);
 
 	for (unsigned i = 0; i < row_count; i++)
 		append(rows, matched_row(row[i]));
-	put(object, "calls", count(aggregate_totals(report->aggregate)->matched));
+	put(object, "calls", count(totals->matched + totals->callbacks));
 	put(object, "partial", facts != NULL ? count(facts->matches[MATCH_PARTIAL]) : json_null());
 	put(object, "server_only", facts != NULL ? count(facts->matches[MATCH_SERVER_ONLY]) : json_null());
 	put(object, "client_only", facts != NULL ? count(facts->matches[MATCH_CLIENT_ONLY]) : json_null());
 	put(object, "ambiguous", facts != NULL ? count(facts->matches[MATCH_AMBIGUOUS]) : json_null());
-	put(object, "negative", count(aggregate_totals(report->aggregate)->negative));
+	put(object, "negative", count(totals->negative));
 	put(object, "mispaired", facts != NULL ? count(facts->mispaired) : json_null());
 	put(object, "given_up", count(facts != NULL ? facts->evicted[PAIR_SERVER] + facts->evicted[PAIR_CLIENT] : 0));
 	put(object, "rows", rows);

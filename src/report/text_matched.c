@@ -128,6 +128,7 @@ print_processed(const struct page *page)
 {
 	const struct report *report = page->report;
 	const struct correlate_facts *facts = report->correlated;
+	const struct aggregate_totals *totals = aggregate_totals(report->aggregate);
 	uint64_t packets = 0, missed;
 	g_autofree char *text = NULL;
 
@@ -140,7 +141,7 @@ print_processed(const struct page *page)
 	missed = facts->matches[MATCH_PARTIAL] + facts->matches[MATCH_SERVER_ONLY] +
 	    facts->matches[MATCH_CLIENT_ONLY] + facts->matches[MATCH_AMBIGUOUS];
 	fprintf(page->out, "Processed %" G_GUINT64_FORMAT " packets (Matched: %" G_GUINT64_FORMAT " Missed: %"
-	    G_GUINT64_FORMAT ")\n", packets, aggregate_totals(report->aggregate)->matched, missed);
+	    G_GUINT64_FORMAT ")\n", packets, totals->matched + totals->callbacks, missed);
 	if (missed == 0)
 		return;
 	text = g_strdup_printf("missed calls: %" G_GUINT64_FORMAT " on the server only, %" G_GUINT64_FORMAT

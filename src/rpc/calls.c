@@ -26,7 +26,6 @@ enum {
 	LATELY_UDP = 4096,
 	NEAR_XIDS = 1 << 16,
 	CALL_PROGRAM_END = 16,		/* XID, type, RPC version, program: RFC 5531 section 9 */
-	TRANSIENT_PROGRAMS = 0x40000000,	/* RFC 5531 section 8.3: callback programs and above */
 	TOKEN_ORPHAN = 1 << 30,		/* a record's token that names no call: it takes 30 bits */
 };
 
@@ -386,7 +385,7 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 		return HEAD_MORE;
 	peer = peer_of(record->connection);
 	/* callbacks come from the other end, on the same connection (RFC 8881 section 2.10.3.1) */
-	if (message->program < TRANSIENT_PROGRAMS)
+	if (!is_transient_program(message->program))
 		connection_set_caller(record->connection, record->direction);
 	call = outstanding_find(calls->table, op.connection, record->direction, op.xid);
 	if (call != NULL && call->unproven && !(record->flags & RECORD_UNPROVEN)) {
@@ -562,7 +561,7 @@ on_header(void *context, const struct connection_info *connection, uint8_t direc
 
 		/* the answering end only calls back */
 		if (connection_caller(connection) == !direction && cap >= CALL_PROGRAM_END &&
-		    xdr_load32(bytes + CALL_PROGRAM_END - 4) < TRANSIENT_PROGRAMS)
+		    !is_transient_program(xdr_load32(bytes + CALL_PROGRAM_END - 4)))
 			return HEADER_NO;
 		return likeness == 0 ? HEADER_NO : likeness == 1 ? HEADER_MAYBE : HEADER_YES;
 	}

@@ -137,20 +137,30 @@ add_alone(struct aggregate *aggregate, enum pair_side side, const struct nfs_op 
 	slowest_add(aggregate->alone[side], &pair, latency_ns);
 }
 
+/* What findings are judged by. */
+static void
+add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
+{
+	flight_add(&aggregate->flight[capture], op);
+	concurrency_add(concurrency_of(aggregate, capture), op);
+	if (op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED)
+		serial_add(&aggregate->serial[capture], op);
+	if (op->outcome == OP_ANSWERED)
+		chains_add(&aggregate->chains[capture], op);
+}
+
 void
 aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
 {
 	struct row_key key = row_key_of(op);
+	bool callback = op_is_callback(op);
 
-	flight_add(&aggregate->flight[capture], op);
-	concurrency_add(concurrency_of(aggregate, capture), op);
+	if (!callback)
+		add_facts(aggregate, capture, op);
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED)
 		return;
-	serial_add(&aggregate->serial[capture], op);
-	if (op->outcome == OP_ANSWERED)
-		chains_add(&aggregate->chains[capture], op);
 	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
-	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED)
+	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || callback)
 		return;
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
 		add_alone(aggregate, PAIR_SERVER, op, duration_ns(op->call_last_ns, op->reply_first_ns));
@@ -159,8 +169,14 @@ aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs
 }
 
 static void
-totals_add(struct aggregate_totals *totals, const struct attribution *parts)
+totals_add(struct aggregate_totals *totals, const struct op_pair *pair)
 {
+	const struct attribution *parts = &pair->parts;
+
+	if (op_is_callback(pair_op(pair))) {
+		totals->callbacks++;
+		return;
+	}
 	totals->matched++;
 	totals->negative += parts->server_ns < 0 || parts->network_ns < 0;
 	totals->total_ns += parts->total_ns;
@@ -180,8 +196,9 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 		return;
 	key = row_key_of(pair_op(pair));
 	number = row_number(&aggregate->keys, &key);
-	totals_add(&aggregate->totals, &pair->parts);
-	transit_add(&aggregate->transit[pair->client_capture], pair);
+	totals_add(&aggregate->totals, pair);
+	if (!op_is_callback(pair_op(pair)))
+		transit_add(&aggregate->transit[pair->client_capture], pair);
 	matched_row_add(matched_row(aggregate, number), pair);
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		breakdown_add(aggregate->breakdown[kind], pair, number, moved != NULL ? moved->moved_bytes : 0);
@@ -192,6 +209,7 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 static void
 totals_merge(struct aggregate_totals *into, const struct aggregate_totals *from)
 {
+	into->callbacks += from->callbacks;
 	into->matched += from->matched;
 	into->negative += from->negative;
 	into->total_ns += from->total_ns;

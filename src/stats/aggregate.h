@@ -126,6 +126,7 @@ int64_t aggregate_window_ns(const struct aggregate *aggregate);
 
 enum part { PART_SERVER, PART_NETWORK, PART_CLIENT, PARTS };
 struct aggregate_totals {
+	uint64_t callbacks;		/* matched; of them the server's part is the client's, so they are in nothing else here */
 	uint64_t matched, negative;	/* negative: matched calls with a part below zero */
 	__int128 total_ns, server_ns, network_ns;	/* sums over matched calls */
 	uint64_t by_call[PARTS];	/* calls in which the part is the largest; the first of equals */

@@ -324,7 +324,7 @@ static bool
 judge_common(const struct evidence *evidence, struct quality_reason *reason)
 {
 	const struct correlate_facts *correlated = evidence->correlated;
-	uint64_t matched = evidence->totals->matched;
+	uint64_t matched = evidence->totals->matched + evidence->totals->callbacks;
 	uint64_t server = evidence->facts[0].rpc.calls, client = 0, fewer, common;
 
 	if (correlated == NULL)
@@ -389,7 +389,7 @@ judge_client(const struct evidence *evidence, struct quality_reason *reason)
 
 	if (evidence->correlated == NULL || evidence->capture == 0 || facts->rpc.calls == 0 ||
 	    ppm(facts->paired_calls, facts->rpc.calls) >= CLIENT_COMMON_USABLE_PPM || copy_of(evidence) != 0 ||
-	    evidence->totals->matched + evidence->correlated->matches[MATCH_PARTIAL] == 0 ||
+	    evidence->totals->matched + evidence->totals->callbacks + evidence->correlated->matches[MATCH_PARTIAL] == 0 ||
 	    (evidence->count <= 2 && common_is_low(evidence)))
 		return false;
 	reason->level = QUALITY_USABLE;

@@ -120,15 +120,19 @@ op_failed(const struct nfs_op *op)
 static void
 side_row_time(struct side_row *row, const struct nfs_op *op)
 {
+	/* who calls back is in the server's capture */
+	bool callback = op_is_callback(op);
+	unsigned server = callback ? PAIR_CLIENT : PAIR_SERVER;
+
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
-		dist_add(&row->latency[PAIR_SERVER], duration_ns(op->call_last_ns, op->reply_first_ns));
+		dist_add(&row->latency[server], duration_ns(op->call_last_ns, op->reply_first_ns));
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST))
 		dist_add(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
 	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST)) {
 		int64_t latency_ns = duration_ns(op->call_first_ns, op->reply_last_ns);
 
-		dist_add(&row->latency[PAIR_CLIENT], latency_ns);
-		if (op_has(op, OP_HAS_PATH))
+		dist_add(&row->latency[!server], latency_ns);
+		if (op_has(op, OP_HAS_PATH) && !callback)
 			dist_add(&row->server_estimate, duration_ns(op->path_ns, latency_ns));
 	}
 }

@@ -142,6 +142,39 @@ Test(aggregate, sides_that_were_the_wrong_way_round_are_exchanged)
 	aggregate_free(aggregate);
 }
 
+/* Who waits for a callback is in the server's capture; of whose time is spent it says nothing. */
+Test(aggregate, callbacks_count_in_rows_only)
+{
+	struct aggregate *aggregate = aggregate_new(2, 10);
+	struct nfs_op op = build_op(1, 0, 98500);	/* total 100000 */
+	const struct aggregate_totals *totals = aggregate_totals(aggregate);
+	const struct matched_row *const *rows;
+	const struct side_row *const *sides;
+	struct op_pair pair;
+	unsigned count;
+
+	op.program = 0x40000000;
+	op.version = 1;
+	op.path_ns = 1000;
+	op.valid |= OP_HAS_PATH;
+	pair = build_pair(&op, 60000);
+	aggregate_add_pair(aggregate, &pair);
+	cr_assert_eq(totals->callbacks, 1);
+	cr_assert_eq(totals->matched, 0);
+	cr_assert(totals->total_ns == 0 && totals->server_ns == 0);
+	cr_assert_eq(totals->by_call[PART_SERVER] + totals->by_call[PART_NETWORK], 0);
+	rows = aggregate_matched(aggregate, &count);
+	cr_assert_eq(count, 1);
+	cr_assert_eq(rows[0]->count, 1);
+	cr_assert_eq(rows[0]->total.sum_ns, 100000);
+	aggregate_add_op(aggregate, 0, &op);
+	sides = aggregate_side(aggregate, 0, &count);
+	cr_assert_eq(sides[0]->latency[PAIR_SERVER].max_ns, 100000, "from its first byte to the reply's last");
+	cr_assert_eq(sides[0]->latency[PAIR_CLIENT].max_ns, 98500);
+	cr_assert_eq(sides[0]->server_estimate.count, 0);
+	aggregate_free(aggregate);
+}
+
 Test(aggregate, a_pair_counts_in_rows_and_totals)
 {
 	struct aggregate *aggregate = aggregate_new(2, 10);
