@@ -142,11 +142,19 @@ is_transient_program(uint32_t program)
 	return program >= UINT32_C(0x40000000) && program < UINT32_C(0x60000000);
 }
 
-/* An NFS server's call to its client (RFC 8881 section 20): who is client and who server of the call is reversed. */
+/*
+ * An NFS server's call to its client: who is client and who server of the call
+ * is reversed. The callbacks of NFSv4 (RFC 8881 section 20), and of NLM what
+ * grants a lock that was waited for, or carries a result as a call of its own
+ * (RFC 1813 section 6.3: GRANTED, GRANTED_MSG, TEST_RES to UNLOCK_RES).
+ */
 static inline bool
 op_is_callback(const struct nfs_op *op)
 {
-	return is_transient_program(op->program);
+	enum { NLM = 100021, GRANTED = 5, GRANTED_MSG = 10, UNLOCK_RES = 14 };
+
+	return is_transient_program(op->program) || (op->program == NLM &&
+	    (op->procedure == GRANTED || (op->procedure >= GRANTED_MSG && op->procedure <= UNLOCK_RES)));
 }
 
 static inline bool

@@ -9,7 +9,7 @@
 #include "base/arith.h"
 #include "correlate/correlate.h"
 
-enum { GETATTR = 1, CALLS = 40, CALLBACKS = 120, CALLBACK_PROGRAM = 0x40000000 };
+enum { GETATTR = 1, CALLS = 40, CALLBACKS = 120, CALLBACK_PROGRAM = 0x40000000, NLM = 100021, NLM_GRANTED = 5 };
 
 #define WAY_NS (100 * (int64_t)NS_PER_US)
 #define OFFSET_NS (3 * (int64_t)NS_PER_MS)	/* of the server's clock */
@@ -18,18 +18,20 @@ struct found {
 	unsigned calls, callbacks, wrong;
 };
 
-/* A call of 300 us inside the one who answers it, as one side shows it. */
+/* A call of 300 us inside the one who answers it, as one side shows it. Callbacks are those of NFSv4 and NLM in turn. */
 static struct nfs_op
 op_of(uint32_t xid, int64_t at_ns, enum pair_side side, bool callback)
 {
+	bool nlm = callback && xid % 2 == 0;
+	uint32_t program = nlm ? NLM : CALLBACK_PROGRAM, procedure = nlm ? NLM_GRANTED : GETATTR;
 	bool answers = (side == PAIR_SERVER) != callback;
 	int64_t call_ns = at_ns + (answers ? WAY_NS : 0) + (side == PAIR_SERVER ? OFFSET_NS : 0);
 	int64_t reply_ns = call_ns + 300 * NS_PER_US + (answers ? 0 : 2 * WAY_NS);
 	struct net_endpoint client = { .address = { 1 }, .port = 700 }, server = { .address = { 2 }, .port = 2049 };
 
 	return (struct nfs_op){
-		.xid = xid, .program = callback ? CALLBACK_PROGRAM : 100003, .version = callback ? 1 : 3,
-		.procedure = GETATTR, .operation = GETATTR, .connection = 1,
+		.xid = xid, .program = callback ? program : 100003, .version = callback && !nlm ? 1 : 3,
+		.procedure = procedure, .operation = procedure, .connection = 1,
 		.client = callback ? server : client, .server = callback ? client : server,
 		.call_first_ns = call_ns, .call_last_ns = call_ns, .reply_first_ns = reply_ns, .reply_last_ns = reply_ns,
 		.call_frame = xid, .reply_frame = xid, .call_order = xid, .reply_order = xid,
