@@ -131,3 +131,30 @@ Test(compound, cut_call)
 	wire_check_books(wire);
 	wire_free(wire);
 }
+
+/* HOSTILE 28: with integrity the operations are in clear, with privacy there is the time alone. */
+Test(compound, security_flavors)
+{
+	enum { GSS = 6, DATA = 0, INTEGRITY = 2, PRIVACY = 3 };
+	struct wire *wire = wire_new(0, 0);
+
+	wire_open(wire, 1 * MS);
+	/* credential: version 1, DATA, sequence number, service, handle of 4 bytes; verifier; length and sequence number */
+	SEND(wire, TO_SERVER, 10 * MS, 5, 0, 2, NFS, 4, 1, GSS, 24, 1, DATA, 77, INTEGRITY, 4, 0xabababab, GSS, 4, 0x12345678,
+	    28, 77, ROOT_ATTRIBUTES, 4, 0x5a5a5a5a);
+	SEND(wire, TO_CLIENT, 20 * MS, 5, 1, 0, GSS, 4, 0x12345678, 0, 40, 77, 0, 0, 2, PUTROOTFH, 0, GETATTR, 0, 0, 0,
+	    4, 0x5a5a5a5a);
+	SEND(wire, TO_SERVER, 30 * MS, 6, 0, 2, NFS, 4, 1, GSS, 24, 1, DATA, 78, PRIVACY, 4, 0xabababab, GSS, 4, 0x12345678,
+	    16, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a);
+	SEND(wire, TO_CLIENT, 50 * MS, 6, 1, 0, GSS, 4, 0x12345678, 0, 16, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a);
+	wire_finish(wire, 90 * MS);
+	assert_named(wire_op(wire, 5), "4.1", "GETATTR");
+	cr_assert_eq(wire_op(wire, 5)->status, 0);
+	cr_assert(op_has(wire_op(wire, 5), OP_HAS_STATUS));
+	assert_named(wire_op(wire, 6), "4", "COMPOUND");
+	cr_assert_not(op_has(wire_op(wire, 6), OP_HAS_STATUS));
+	cr_assert_eq(wire_op(wire, 6)->reply_last_ns - wire_op(wire, 6)->call_first_ns, 20 * MS);
+	cr_assert_eq(wire->rpc->malformed, 0);
+	wire_check_books(wire);
+	wire_free(wire);
+}
