@@ -15,6 +15,7 @@ enum {
 	GROWTH_PPM = 1500000,		/* of latency, many calls in flight against few */
 	SERVER_PPM = 500000,		/* of the clients' time: the server's, for its growth to count */
 	READY_PPM = 800000,		/* of the calls, right behind a reply */
+	BUSY_PPM = 300000,		/* of the time, with a call in flight */
 	READY_PART = 8,			/* of a call's time, the time from a reply to the next call */
 	SESSION_CALLS = 30,		/* beyond the first of each slot */
 	FULL_PPM = 500000,		/* of the busy time, with nine tenths of a session's slots in use */
@@ -97,6 +98,7 @@ struct flat {
 	uint64_t calls;
 	bool grows;		/* of one, latency grows with the calls in flight */
 	double sum_ns;		/* of the calls' times */
+	double busy_ns, span_ns;
 	/* sums weighted by calls */
 	double share, reused, reuse_ns;
 };
@@ -112,6 +114,8 @@ flat_add(struct flat *flat, const struct depth *depth, const struct depth_platea
 	flat->calls += depth->calls;
 	flat->grows = flat->grows || grows(depth, plateau->top - plateau->top / 10);
 	flat->sum_ns += (double)depth->sum_ns;
+	flat->busy_ns += (double)depth_busy_ns(depth);
+	flat->span_ns += (double)depth->span_ns;
 	flat->share += calls * plateau->share;
 	flat->reused += calls * plateau->reused;
 	flat->reuse_ns += calls * (double)plateau->reuse_ns;
@@ -221,8 +225,9 @@ rows_words(const struct flat *flat, bool on_connections)
 }
 
 /*
- * Whether it may be a table: its size is one, and what the client takes between
- * a reply and the next call is a small part of a call, as where calls wait.
+ * Whether it may be a table: its size is one, what the client takes between a
+ * reply and the next call is a small part of a call, as where calls wait, and
+ * there are calls for more than a moment now and then.
  */
 static bool
 looks_like_table(const struct flat *flat)
@@ -230,7 +235,7 @@ looks_like_table(const struct flat *flat)
 	double calls = (double)flat->calls;
 
 	return is_table_size(flat->top) && flat->reused * PPM >= calls * READY_PPM &&
-	    flat->reuse_ns * READY_PART <= flat->sum_ns;
+	    flat->reuse_ns * READY_PART <= flat->sum_ns && flat->busy_ns * PPM >= flat->span_ns * BUSY_PPM;
 }
 
 static void

@@ -103,6 +103,23 @@ Test(slots, a_known_size_with_a_client_that_takes_its_time_is_low)
 	cr_assert_eq(confidence_of(&(struct table){ 16, 50, 200 * US, 90 * US }), CONFIDENCE_LOW);
 }
 
+/* 35 ms of calls in every 200 ms: the storage is not what the application waits for. */
+Test(slots, a_known_size_now_and_then_is_low)
+{
+	struct table table = { .slots = 16, .rounds = 60, .server_ns = 500 * US, .gap_ns = 20 * US };
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+
+	for (unsigned burst = 0; burst < 10; burst++) {
+		for (unsigned i = 0; i < table.slots * table.rounds; i++)
+			scene_call(&scene, 0, PROC_READ, burst * 200 * MS + start_of(&table, i / 16, i % 16),
+			    table.server_ns, 50 * US);
+	}
+	findings = scene_judge(&scene);
+	cr_assert_eq(finding_there(findings, "client-slot-saturation")->confidence, CONFIDENCE_LOW);
+	findings_free(findings);
+}
+
 Test(slots, no_table_where_the_next_call_is_late_or_alone)
 {
 	assert_slots(&(struct table){ 4, 50, 500 * US, 350 * US }, false);
