@@ -518,6 +518,7 @@ slow_call(const struct ids *ids, const struct op_pair *pair)
 	put(object, "network_ns", known(times.has_network, times.network_ns));
 	put(object, "client_ns", json_null());
 	put(object, "retransmits", json_integer(words.op->retransmits));
+	put(object, "client_capture", known(pair->has[PAIR_CLIENT], pair->client_capture + 1));
 	put(object, "frames", frame_numbers(&words));
 	put(object, "filter", text(words.filter));
 	return object;

@@ -1,5 +1,7 @@
 #include "run/correlation.h"
 
+#include <string.h>
+
 #include "correlate/anchor.h"
 
 enum {
@@ -304,60 +306,84 @@ find_server(const struct run *run)
 	return found;
 }
 
+/* What one run tells the next one. */
+struct knowledge {
+	struct correlation_config config;
+	const char *const **order;	/* of the captures: the server's first, then the clients as given */
+	int64_t *hints_ns;		/* server - client, by client in that order; valid when hinted */
+	bool reordered, hinted;
+};
+
+static void
+put_first(struct knowledge *known, unsigned server)
+{
+	const char *const *captures = known->order[server];
+
+	memmove(known->order + 1, known->order, server * sizeof *known->order);
+	known->order[0] = captures;
+	known->config.captures = known->order;
+	known->reordered = true;
+	/* The hints were distances from another capture. */
+	known->hinted = false;
+}
+
 /*
  * A run that went wrong for want of knowledge, and what is known now: the
  * clocks' distances, the capture that is the server's. False: nothing better.
  */
 static bool
-learn(struct run *run, bool came_to_end, struct correlation_config *again, const char *const **order, int64_t *hints_ns)
+learn(const struct run *run, bool came_to_end, struct knowledge *known)
 {
-	const struct correlation_config *config = run->config;
-	unsigned server = came_to_end ? find_server(run) : 0;
+	unsigned server = came_to_end && !known->reordered ? find_server(run) : 0;
 
 	if (server != 0) {
-		const char *const *captures = order[0];
-
-		log_line(config->log, LOG_VERBOSE, "correlate", "capture %u is the server's: once more", server + 1);
-		order[0] = order[server];
-		order[server] = captures;
-		again->captures = order;
+		log_line(known->config.log, LOG_VERBOSE, "correlate", "capture %u is the server's: once more", server + 1);
+		put_first(known, server);
 		return true;
 	}
-	if (came_to_end && !correlate_astray(run->result->correlate))
+	if (known->hinted || (came_to_end && !correlate_astray(run->result->correlate)))
 		return false;
-	log_line(config->log, LOG_VERBOSE, "correlate", "nothing matches; looking for common calls");
-	return find_offsets(config, hints_ns) > 0 || !came_to_end;
+	log_line(known->config.log, LOG_VERBOSE, "correlate", "nothing matches; looking for common calls");
+	known->hinted = true;
+	for (unsigned i = 0; i + 1 < known->config.count; i++)
+		known->hints_ns[i] = known->config.options->clock_mode == CLOCK_GIVEN ?
+		    known->config.options->clock_given_ns : 0;
+	return find_offsets(&known->config, known->hints_ns) > 0 || !came_to_end;
+}
+
+/* As often as another run knows more than the one before: four times at most. */
+static bool
+run_on(struct run *run, struct knowledge *known, void (*restart)(void *context), GError **error)
+{
+	for (;;) {
+		bool may_restart, came_to_end;
+
+		if (!open_run(run, known->hinted ? known->hints_ns : NULL, error))
+			return false;
+		may_restart = run->result->correlate != NULL && can_rewind(run->result);
+		came_to_end = drive(run, may_restart && !known->hinted);
+		if (!may_restart || !learn(run, came_to_end, known))
+			return true;
+		abandon_run(run);
+		restart(known->config.each_context);
+		*run = (struct run){ .config = &known->config, .result = run->result };
+	}
 }
 
 bool
 correlation_run(const struct correlation_config *config, struct correlation *result,
     void (*restart)(void *context), GError **error)
 {
-	struct correlation_config again = *config;
-	struct run run = { .config = config, .result = result };
 	g_autofree int64_t *hints_ns = g_new0(int64_t, config->count);
 	g_autofree const char *const **order = g_memdup2(config->captures, config->count * sizeof *order);
-	bool came_to_end, may_restart;
+	struct knowledge known = { .config = *config, .order = order, .hints_ns = hints_ns };
+	struct run run = { .config = &known.config, .result = result };
 
-	if (!open_run(&run, NULL, error)) {
+	if (!run_on(&run, &known, restart, error)) {
 		abandon_run(&run);
 		return false;
 	}
-	may_restart = result->correlate != NULL && can_rewind(result);
-	came_to_end = drive(&run, may_restart);
-	if (may_restart && learn(&run, came_to_end, &again, order, hints_ns)) {
-		bool reordered = again.captures != config->captures;
-
-		abandon_run(&run);
-		restart(config->each_context);
-		run = (struct run){ .config = &again, .result = result };
-		if (!open_run(&run, hints_ns, error)) {
-			abandon_run(&run);
-			return false;
-		}
-		drive(&run, false);
-		result->facts.swapped |= reordered;
-	}
+	result->facts.swapped |= known.reordered;
 	merge_parts(&run);
 	close_run(&run);
 	return true;

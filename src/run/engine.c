@@ -292,6 +292,16 @@ reads_streams(const struct engine *engine)
 	return false;
 }
 
+/* True when the timing of all captures says that they were made on the same side. */
+static bool
+all_of_side(const struct report *report, enum pair_side side)
+{
+	for (unsigned i = 0; i < report->capture_count; i++)
+		if (!report->captures[i].side_detected || report->captures[i].detected_side != side)
+			return false;
+	return true;
+}
+
 /* Why nothing could be correlated, in one sentence; NULL when something was. */
 static char *
 explain_nothing(const struct engine *engine, const struct report *report)
@@ -316,6 +326,11 @@ explain_nothing(const struct engine *engine, const struct report *report)
 		    captures[0].name, captures[1].name);
 	if (report->correlated->matches[MATCH_MATCHED] + report->correlated->matches[MATCH_PARTIAL] > 0)
 		return NULL;
+	for (enum pair_side side = PAIR_SERVER; side <= PAIR_CLIENT; side++)
+		if (all_of_side(report, side))
+			return g_strdup_printf("no call is in both captures, and by their timing %s and %s are both of a %s: "
+			    "one of the %s is needed, too", captures[0].name, captures[1].name,
+			    side == PAIR_SERVER ? "server" : "client", side == PAIR_SERVER ? "client" : "server");
 	apart_ns = captures_apart_ns(report);
 	if (apart_ns > 0)
 		return g_strdup_printf("no call is in both captures, and by their clocks they do not overlap: "

@@ -180,7 +180,8 @@ static void
 assert_slowest(const json_t *slowest)
 {
 	static const char *const keys[] = { "xid", "version", "proc", "client", "server", "file", "offset", "size",
-	    "total_ns", "server_ns", "network_ns", "client_ns", "retransmits", "frames", "filter", NULL };
+	    "total_ns", "server_ns", "network_ns", "client_ns", "retransmits", "client_capture", "frames", "filter",
+	    NULL };
 	static const char *const frame_keys[] = { "server_call", "server_reply", "client_call", "client_reply", NULL };
 	json_t *call;
 	size_t at;

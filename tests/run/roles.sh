@@ -65,6 +65,37 @@ wrong "--server names a client" \
 wrong "so it does behind the clients" \
     --client="$second" --client="$third" --client="$server" --server="$first"
 
+# ---- which capture a slow call is in ----
+
+check "slowest calls: each is in the capture of the client that is named" sh -c '
+	jq -r ".slowest[] | [.client_capture, .client] | @tsv" "$1" | while read -r number address; do
+		[ "$address" = "10.2.0.$number" ] || exit 1
+	done && jq -e "[.slowest[].client_capture] | unique | length > 1" "$1"' sh "$tmp/right.json"
+
+# ---- clocks hours apart, and the wrong order ----
+
+mkdir "$tmp/far"
+"$TRACEMAKER" --output="$tmp/far" --seed=8 --clients=3 --calls=600 --read=4k --write=4k \
+    --client-offset=0,2h,-3h
+"$NFSCORR" --json "$tmp/far/server.pcap" "$tmp/far/client0.pcap" "$tmp/far/client1.pcap" \
+    "$tmp/far/client2.pcap" >"$tmp/right.json"
+summary "$tmp/right.json" >"$tmp/right"
+check "clocks hours apart: every call of the truth is matched" \
+    jq -e '.matched.calls > 500 and .matched.server_only == 0' "$tmp/right.json"
+wrong "clocks hours apart, the server's capture second" "$tmp/far/client0.pcap" "$tmp/far/server.pcap" \
+    "$tmp/far/client1.pcap" "$tmp/far/client2.pcap"
+check "the clients are in the order in which they were given" jq -e '[.captures[].files[0].name |
+    sub(".*/"; "")] == ["server.pcap", "client0.pcap", "client1.pcap", "client2.pcap"]' "$tmp/wrong.json"
+wrong "clocks hours apart, the server's capture last" "$tmp/far/client1.pcap" "$tmp/far/client0.pcap" \
+    "$tmp/far/client2.pcap" "$tmp/far/server.pcap"
+check "the clients are in that order, too" jq -e '[.captures[].files[0].name |
+    sub(".*/"; "")] == ["server.pcap", "client1.pcap", "client0.pcap", "client2.pcap"]' "$tmp/wrong.json"
+run "$NFSCORR" "$first" "$second"
+ok=0
+[ "$status" -eq 3 ] || ok=1
+tr '\n' ' ' <"$tmp/out" | grep -q "are both of a client: one of the server is needed" || ok=1
+result "$ok" "two clients and no server: said, exit 3"
+
 # ---- two captures, and the option that forbids to correct them ----
 
 "$NFSCORR" --json "$server" "$second" >"$tmp/right.json"
