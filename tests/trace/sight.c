@@ -135,15 +135,20 @@ trace_sight_ack(struct sight *sight, uint64_t upto, int64_t at_ns)
 	marks_add(&sight->acked, upto, at_ns);
 }
 
-/* When a gap that ends here was known to be one; TRACE_NEVER: not yet. */
+/*
+ * When a gap that ends here was known to be one; TRACE_NEVER: not yet. Bytes that
+ * are never acknowledged never came, unless no acknowledgement is captured at all.
+ */
 static int64_t
 gap_ns(const struct sight *sight, uint64_t gap_end)
 {
 	int64_t sent_ns = marks_reached(&sight->sent, gap_end);
 	int64_t acked_ns = marks_reached(&sight->acked, gap_end);
 
-	if (sent_ns == TRACE_NEVER || acked_ns == TRACE_NEVER)
-		return MAX(sent_ns, acked_ns);
+	if (acked_ns == TRACE_NEVER)
+		return sight->acked.count > 0 ? TRACE_NEVER : sent_ns;
+	if (sent_ns == TRACE_NEVER)
+		return acked_ns;
 	return MIN(sent_ns, acked_ns);
 }
 

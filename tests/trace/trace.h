@@ -220,9 +220,11 @@ struct trace_config {
  *   file_c_call_first .. file_c_reply_last
  *                       the same eight as the capture shows them: in the host's clock, in
  *                       the file's resolution, from captured packets only. A byte that was
- *                       never captured counts as seen with the first captured packet of
- *                       its direction with a sequence number after it (ACKs too) or with
- *                       the first captured acknowledgement of it, whichever is first.
+ *                       never captured, but acknowledged, counts as seen with the first
+ *                       captured packet of its direction with a sequence number after it
+ *                       (ACKs too) or with the first captured acknowledgement of it,
+ *                       whichever is first; so does one of which a copy was captured
+ *                       behind its acknowledgement.
  *                       Empty: the capture does not show it.
  *   retransmits         copies that left the client, less one
  *   seen_server, seen_client
