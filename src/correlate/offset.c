@@ -161,6 +161,19 @@ meets(const struct offset_range *a, const struct offset_range *b, int64_t slack)
 	return a->low_ns - slack <= b->high_ns && a->high_ns + slack >= b->low_ns;
 }
 
+/* Another use of the XID also is a round trip of the network away, which the client's capture shows; a quarter is safe. */
+static int64_t
+path_slack_ns(const struct nfs_op *first, const struct nfs_op *client)
+{
+	int64_t path_ns = 0;
+
+	if (op_has(first, OP_HAS_PATH))
+		path_ns = max_ns(path_ns, first->path_ns);
+	if (op_has(client, OP_HAS_PATH))
+		path_ns = max_ns(path_ns, client->path_ns);
+	return path_ns / 4;
+}
+
 /* Both ops have all times; safe: another use of the XID is farther away than that. */
 static enum offset_fit
 fits_fully(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
@@ -171,8 +184,8 @@ fits_fully(const struct offset *offset, const struct nfs_op *first, const struct
 
 	if (!meets(range, &known, slack))
 		return clean && meets(range, &known, LOOSE_NOISE_NS) ? OFFSET_LOOSE : OFFSET_IMPOSSIBLE;
-	return drift_ns(offset->at_ns, first->call_first_ns) > max_ns(safe, slack) ?
-	    OFFSET_STALE : OFFSET_FULL;
+	safe = max_ns(safe, max_ns(slack, path_slack_ns(first, client)));
+	return drift_ns(offset->at_ns, first->call_first_ns) > safe ? OFFSET_STALE : OFFSET_FULL;
 }
 
 enum offset_fit

@@ -288,6 +288,36 @@ Test(limits, a_counterpart_that_comes_late)
 	correlate_free(correlate);
 }
 
+/*
+ * Calls that were sent again on a new connection, whose XIDs begin again: the
+ * clocks may have drifted in a pause, but not by a round trip.
+ */
+Test(limits, a_pause_where_xids_may_come_again)
+{
+	for (unsigned path_us = 0; path_us <= 400; path_us += 400) {
+		const struct correlate_config config = { .clients = 1 };
+		struct outcome outcome = { .workload = NULL };
+		struct correlate *correlate = correlate_new(&config, collect, &outcome);
+
+		for (unsigned i = 0; i < 19; i++)
+			for (unsigned side = 0; side < 2; side++) {
+				struct nfs_op op = simple_op(side, i < 18 ? i : 80);
+
+				op.xid = 100 + (i < 4 ? 10 + i : i - 3);
+				if (path_us > 0) {
+					op.path_ns = side == PAIR_CLIENT ? path_us * 1000 : 0;
+					op.valid |= OP_HAS_PATH;
+				}
+				correlate_push(correlate, side, &op);
+			}
+		correlate_finish(correlate);
+		cr_assert_eq(outcome.matches[MATCH_MATCHED], path_us > 0 ? 19 : 18, "%u us: %u", path_us,
+		    outcome.matches[MATCH_MATCHED]);
+		cr_assert_eq(outcome.wrong, 0);
+		correlate_free(correlate);
+	}
+}
+
 Test(limits, nothing_to_pair_with)
 {
 	const struct correlate_config config = { .clients = 0 };
