@@ -20,7 +20,7 @@
 
 #include "properties.h"
 
-enum { TRACES = 30, FIRST_SEED = 1250, SHRINK_RUNS = 200, FILE_BYTES_MOST = 256 << 20 };
+enum { TRACES = 30, FIRST_SEED = 1, SHRINK_RUNS = 200, FILE_BYTES_MOST = 256 << 20 };
 
 static const struct property {
 	const char *name;
