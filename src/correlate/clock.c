@@ -398,22 +398,6 @@ drop_suspicion(struct clock_stage *stage)
 }
 
 /*
- * What the suspect says of the offset behind the change by itself: the bounds
- * that contradict, as the later of their stamps is behind it.
- */
-static void
-learn_suspect(const struct clock_stage *stage, struct polygon *line)
-{
-	struct bound bound[PAIR_BOUNDS];
-	unsigned bounds = pair_bounds(queue_at(stage, stage->suspect), stage->resolution, bound);
-
-	polygon_init(line);
-	for (unsigned i = 0; i < bounds; i++)
-		if (stretch_excludes(&stage->now, &bound[i], 1))
-			polygon_cut(line, &bound[i], 1);
-}
-
-/*
  * The last moment that is surely before the change: of stamps that the new
  * lines rule out, of pairs that the old line allows. It takes two pairs to say
  * so, since one outlier may by chance be where the old line is. suspected: NULL,
@@ -531,7 +515,10 @@ give_up(struct clock_stage *stage)
 	struct polygon suspected;
 	struct moment last;
 
-	learn_suspect(stage, &suspected);
+	/* What contradicts is true behind the change: the later of its stamps is. */
+	polygon_init(&suspected);
+	if (suspicion->has_bound)
+		polygon_cut(&suspected, &suspicion->bound, 1);
 	last = last_before(stage, &suspected);
 	rebuild(stage, &last);
 	stage->outliers += 1 + suspicion->for_next;
