@@ -9,17 +9,18 @@ enum {
 	LIFE_S = 120,		/* CONTRACT section 2 */
 };
 
-struct entry {
-	struct answered_call call;
-	uint64_t older;		/* serial of the one before it in its bucket, perhaps overwritten since */
-};
-
-/* A ring in the order of the replies, with a hash over it. */
+/*
+ * A ring in the order of the replies, with a hash over it. Every call is looked
+ * for and hardly one is found, so what tells that is apart from the rest. A
+ * serial that has gone around only leads to a call that does not match.
+ */
 struct answered {
-	uint64_t serial;	/* of the next entry; starts where 0 is out of the ring */
-	uint64_t *bucket;	/* serial of the newest */
-	struct entry *ring;
-	unsigned calls;		/* entries, and buckets */
+	uint32_t serial;	/* of the next one; starts where 0 is out of the ring */
+	uint32_t calls;		/* in the ring, and buckets */
+	uint32_t *bucket;	/* serial of the newest */
+	uint32_t *xid;
+	uint32_t *older;	/* serial of the one before it in its bucket, perhaps overwritten since */
+	struct answered_call *call;
 };
 
 struct answered *
@@ -28,8 +29,10 @@ answered_new(unsigned calls)
 	struct answered *answered = g_new0(struct answered, 1);
 
 	answered->calls = calls;
-	answered->bucket = g_new0(uint64_t, calls);
-	answered->ring = g_new0(struct entry, calls);
+	answered->bucket = g_new0(uint32_t, calls);
+	answered->xid = g_new0(uint32_t, calls);
+	answered->older = g_new0(uint32_t, calls);
+	answered->call = g_new0(struct answered_call, calls);
 	answered->serial = calls + 1;
 	return answered;
 }
@@ -40,11 +43,13 @@ answered_free(struct answered *answered)
 	if (answered == NULL)
 		return;
 	g_free(answered->bucket);
-	g_free(answered->ring);
+	g_free(answered->xid);
+	g_free(answered->older);
+	g_free(answered->call);
 	g_free(answered);
 }
 
-static uint64_t *
+static uint32_t *
 bucket_of(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid)
 {
 	uint64_t mixed = (connection << 33) ^ ((uint64_t)direction << 32) ^ xid;
@@ -55,15 +60,17 @@ bucket_of(const struct answered *answered, uint64_t connection, uint8_t directio
 const struct answered_call *
 answered_find(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid)
 {
-	uint64_t at = *bucket_of(answered, connection, direction, xid);
+	uint32_t at = *bucket_of(answered, connection, direction, xid);
 
 	while (answered->serial - at <= answered->calls) {
-		const struct entry *entry = &answered->ring[at & (answered->calls - 1)];
+		uint32_t place = at & (answered->calls - 1);
+		const struct answered_call *call = &answered->call[place];
 
-		if (entry->call.connection == connection && entry->call.direction == direction &&
-		    entry->call.xid == xid)
-			return &entry->call;
-		at = entry->older;
+		if (answered->xid[place] == xid && call->connection == connection && call->direction == direction)
+			return call;
+		if (answered->serial - answered->older[place] <= answered->serial - at)
+			break;
+		at = answered->older[place];
 	}
 	return NULL;
 }
@@ -71,13 +78,14 @@ answered_find(const struct answered *answered, uint64_t connection, uint8_t dire
 void
 answered_add(struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns, int64_t reply_end)
 {
-	uint64_t *bucket = bucket_of(answered, op->connection, direction, op->xid);
+	uint32_t *bucket = bucket_of(answered, op->connection, direction, op->xid);
+	uint32_t place = answered->serial & (answered->calls - 1);
 
-	answered->ring[answered->serial & (answered->calls - 1)] = (struct entry){
-		.call = { .connection = op->connection, .direction = direction, .ts_ns = ts_ns,
-		    .reply_end = reply_end, .xid = op->xid, .program = op->program, .version = op->version,
-		    .procedure = op->procedure, .print = op->print },
-		.older = *bucket };
+	answered->xid[place] = op->xid;
+	answered->older[place] = *bucket;
+	answered->call[place] = (struct answered_call){ .connection = op->connection, .direction = direction,
+	    .ts_ns = ts_ns, .reply_end = reply_end, .program = op->program, .version = op->version,
+	    .procedure = op->procedure, .print = op->print };
 	*bucket = answered->serial++;
 }
 

@@ -15,7 +15,7 @@ struct answered_call {
 	uint64_t connection;
 	int64_t ts_ns;			/* of its reply */
 	int64_t reply_end;		/* stream offset behind its reply; 0 over UDP */
-	uint32_t xid, program, version, procedure;
+	uint32_t program, version, procedure;
 	struct arg_print print;
 	uint8_t direction;
 };
