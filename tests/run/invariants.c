@@ -221,10 +221,12 @@ prop_shifted(struct trace *trace, GString *why)
 	return same;
 }
 
+/* Of several clients each has frames of its own. */
 static char *
 frames_key(const struct table *ops, unsigned record)
 {
-	return g_strjoin(":", table_text(ops, record, "xid"), table_text(ops, record, "client_call_frame"),
+	return g_strjoin(":", table_text(ops, record, "client_addr"), table_text(ops, record, "client_port"),
+		table_text(ops, record, "xid"), table_text(ops, record, "client_call_frame"),
 		table_text(ops, record, "client_reply_frame"), table_text(ops, record, "server_call_frame"),
 		table_text(ops, record, "server_reply_frame"), NULL);
 }
