@@ -15,7 +15,10 @@ idle_before(const struct flight *flight, int64_t from_ns)
 static void
 close_stretch(struct flight *flight)
 {
-	flight->idle_ns += idle_before(flight, flight->stretch[0].from_ns);
+	int64_t pause_ns = idle_before(flight, flight->stretch[0].from_ns);
+
+	flight->idle_ns += pause_ns;
+	flight->pause_ns = max_ns(flight->pause_ns, pause_ns);
 	flight->closed_ns = max_ns(flight->closed_ns, flight->stretch[0].to_ns);
 	flight->stretches--;
 	memmove(&flight->stretch[0], &flight->stretch[1], flight->stretches * sizeof(flight->stretch[0]));
@@ -118,6 +121,7 @@ flight_merge(struct flight *into, const struct flight *from)
 	if (from->closed_ns > from->first_ns)
 		add_stretch(into, from->first_ns, from->closed_ns);
 	into->idle_ns += from->idle_ns;
+	into->pause_ns = max_ns(into->pause_ns, from->pause_ns);
 	for (unsigned i = 0; i < from->stretches; i++)
 		add_stretch(into, from->stretch[i].from_ns, from->stretch[i].to_ns);
 }
@@ -138,4 +142,16 @@ flight_idle_ns(const struct flight *flight)
 		end_ns = flight->stretch[i].to_ns;
 	}
 	return min_ns(idle_ns, flight_span_ns(flight));
+}
+
+int64_t
+flight_pause_ns(const struct flight *flight)
+{
+	int64_t pause_ns = flight->pause_ns, end_ns = flight->closed_ns;
+
+	for (unsigned i = 0; i < flight->stretches; i++) {
+		pause_ns = max_ns(pause_ns, duration_ns(end_ns, flight->stretch[i].from_ns));
+		end_ns = flight->stretch[i].to_ns;
+	}
+	return pause_ns;
 }

@@ -24,6 +24,7 @@ struct flight {
 	int64_t first_ns, last_ns;	/* of all calls; valid with calls */
 	int64_t closed_ns;		/* end of the closed stretches; first_ns without one */
 	int64_t idle_ns;		/* before closed_ns, at most */
+	int64_t pause_ns;		/* before closed_ns, the longest without a call */
 	__int128 time_ns;		/* sum of the calls' times in flight */
 	unsigned stretches;
 	struct flight_stretch stretch[FLIGHT_STRETCHES];	/* not overlapping, in order */
@@ -36,5 +37,7 @@ void flight_merge(struct flight *into, const struct flight *from);
 /* From the first call to the last reply, and how much of it no call was in flight. */
 int64_t flight_span_ns(const struct flight *flight);
 int64_t flight_idle_ns(const struct flight *flight);
+/* The longest time without a call, at least. */
+int64_t flight_pause_ns(const struct flight *flight);
 
 #endif

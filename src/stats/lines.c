@@ -226,6 +226,17 @@ lines_merge(struct lines *into, const struct lines *from)
 	}
 }
 
+uint64_t
+lines_bytes(const struct lines *lines, enum line_end end)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < lines->count; i++)
+		if (lines->line[i].end == end)
+			bytes += lines->line[i].all_bytes;
+	return bytes;
+}
+
 /* The chunk that is still open is left out: it is one of many, or there is nothing to tell. */
 static void
 peak_of(const struct line *line, struct line_peak *peak)

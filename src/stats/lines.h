@@ -38,6 +38,8 @@ void lines_note(struct lines *lines, const struct net_endpoint *client, const st
 /* The clock was set back: what follows belongs to no chunk. */
 void lines_break(struct lines *lines);
 void lines_merge(struct lines *into, const struct lines *from);
+/* Payload of all pairs of hosts towards that end. */
+uint64_t lines_bytes(const struct lines *lines, enum line_end end);
 /*
  * Of the pair of hosts that spent most time at its peak towards that end; client
  * is one of them, any where it is NULL. False when nothing kept moving.

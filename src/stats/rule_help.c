@@ -1,6 +1,13 @@
 #include "stats/rule_help.h"
 
 #include "correlate/ids.h"
+#include "stats/flight.h"
+#include "stats/transit.h"
+
+enum {
+	PERCENT = 100,
+	WINDOW_USE = 70,	/* per cent of what was ever under way that is so on average */
+};
 
 char *
 client_words(const struct facts *facts, unsigned client)
@@ -36,4 +43,36 @@ side_sum(const struct facts *facts, enum pair_side side)
 		}
 	}
 	return sum;
+}
+
+/* From data to its acknowledgement, as the server sees it; 0: not known. */
+static double
+reply_round_trip_ns(const struct facts *facts)
+{
+	const struct dist *trips = &facts->captures[0].tcp.round_trip[1];
+	double sum_ns = 0, count = 0;
+
+	for (unsigned client = 0; client + 1 < facts->capture_count; client++) {
+		const struct dist *way = &aggregate_transit(facts->aggregate, client)->data[PAIR_CLIENT];
+
+		sum_ns += (double)way->sum_ns;
+		count += (double)way->count;
+	}
+	if (count > 0)
+		return sum_ns / count;
+	return trips->count > 0 ? (double)dist_quantile(trips, 500) : 0;
+}
+
+/* Little's law: what is under way on average is the rate times how long it takes. */
+bool
+replies_wait_for_window(const struct facts *facts)
+{
+	const struct capture_facts *server = &facts->captures[0];
+	const struct flight *flight = aggregate_flight(facts->aggregate, 0);
+	double busy_ns = (double)(flight_span_ns(flight) - flight_idle_ns(flight)), mean_bytes;
+
+	if (server->side != PAIR_SERVER || server->lines == NULL || busy_ns <= 0 || server->tcp.unacked_bytes[1] == 0)
+		return false;
+	mean_bytes = (double)lines_bytes(server->lines, LINE_TO_CLIENT) * reply_round_trip_ns(facts) / busy_ns;
+	return mean_bytes * PERCENT >= (double)server->tcp.unacked_bytes[1] * WINDOW_USE;
 }

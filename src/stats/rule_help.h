@@ -18,4 +18,11 @@ struct side_sum {
 };
 struct side_sum side_sum(const struct facts *facts, enum pair_side side);
 
+/*
+ * Replies wait in the server for acknowledgements of the client: on average
+ * nearly as much is under way as the connections ever had. What passes there
+ * before a reply's first byte is then no work of the server's.
+ */
+bool replies_wait_for_window(const struct facts *facts);
+
 #endif

@@ -1,6 +1,8 @@
 /*
  * Rules about the clients and what calls them.
  */
+#include <math.h>
+
 #include "base/arith.h"
 #include "base/format.h"
 #include "stats/flight.h"
@@ -51,24 +53,53 @@ has_trouble(const struct findings *before)
 	return false;
 }
 
+struct idle {
+	int64_t idle_ns, span_ns;
+};
+
+/*
+ * The longest pause is left out: one alone may be a capture that began before
+ * the load, or a clock that was set forward. The server's capture alone does
+ * not see calls on the way: each may take a round trip longer.
+ */
+static struct idle
+idle_of(const struct facts *facts, unsigned capture)
+{
+	const struct capture_facts *at = &facts->captures[capture];
+	const struct dist *trips = &at->tcp.round_trip[1];
+	const struct flight *flight = aggregate_flight(facts->aggregate, capture);
+	int64_t pause_ns = flight_pause_ns(flight);
+	struct idle idle = {
+		.idle_ns = flight_idle_ns(flight) - pause_ns,
+		.span_ns = flight_span_ns(flight) - pause_ns,
+	};
+
+	if (at->side == PAIR_SERVER) {
+		double way_ns = trips->count > 0 ? (double)dist_quantile(trips, 500) * (double)flight->calls : INFINITY;
+
+		idle.idle_ns = way_ns >= (double)idle.idle_ns ? 0 : idle.idle_ns - (int64_t)way_ns;
+	}
+	return idle;
+}
+
 static void
 tell_idle(const struct facts *facts, struct finding *finding, unsigned capture, unsigned idle, unsigned all)
 {
-	const struct flight *flight = aggregate_flight(facts->aggregate, capture);
-	double span_ns = (double)flight_span_ns(flight), share = (double)flight_idle_ns(flight) / span_ns;
+	struct idle told = idle_of(facts, capture);
+	double share = (double)told.idle_ns / (double)told.span_ns;
 	char idle_text[FORMAT_SIZE], busy_text[FORMAT_SIZE], span_text[FORMAT_SIZE];
 	g_autofree char *whose = whose_words(facts, capture);
 
 	finding->text = g_strdup_printf("For %s of %s no call was in flight%s: the storage is not what the application "
 	    "waits for. If every call took no time at all, it would be faster by %s at most.",
-	    format_share(idle_text, true, share), format_duration(span_text, (int64_t)span_ns), whose,
+	    format_share(idle_text, true, share), format_duration(span_text, told.span_ns), whose,
 	    format_share(busy_text, true, 1 - share));
 	finding->doubt = g_strdup("Calls that wait inside the client before they leave look the same, and so does a capture "
 	    "that began long before the load or ended long after it: the client's own counters tell (mountstats, or "
 	    "what the application says it waits for).");
 	finding_share(finding, "idle_share", share);
-	finding_ns(finding, "span_ns", flight_span_ns(flight));
-	finding_count(finding, "calls", flight->calls);
+	finding_ns(finding, "span_ns", told.span_ns);
+	finding_count(finding, "calls", aggregate_flight(facts->aggregate, capture)->calls);
 	if (all > 1)
 		finding_count(finding, "clients", idle);
 }
@@ -87,10 +118,10 @@ static bool
 is_idle(const struct facts *facts, unsigned capture)
 {
 	const struct flight *flight = aggregate_flight(facts->aggregate, capture);
-	int64_t idle_ns = flight_idle_ns(flight);
+	struct idle idle = idle_of(facts, capture);
 
-	return flight->calls >= VERDICT_CALLS && idle_ns >= IDLE_NS && !loses_calls(&facts->captures[capture]) &&
-	    at_least((double)idle_ns, (double)flight_span_ns(flight), IDLE_TIME);
+	return flight->calls >= VERDICT_CALLS && idle.idle_ns >= IDLE_NS && !loses_calls(&facts->captures[capture]) &&
+	    at_least((double)idle.idle_ns, (double)idle.span_ns, IDLE_TIME);
 }
 
 /*
@@ -104,16 +135,16 @@ rule_idle_wire(const struct facts *facts, const struct findings *before, struct 
 	double least = 1;
 
 	for (unsigned capture = first_capture(facts); capture < facts->capture_count; capture++) {
-		const struct flight *flight = aggregate_flight(facts->aggregate, capture);
+		struct idle found = idle_of(facts, capture);
 		double share;
 
-		if (flight->calls == 0)
+		if (aggregate_flight(facts->aggregate, capture)->calls == 0)
 			continue;
 		all++;
 		if (!is_idle(facts, capture))
 			return false;
 		idle++;
-		share = (double)flight_idle_ns(flight) / (double)flight_span_ns(flight);
+		share = (double)found.idle_ns / (double)found.span_ns;
 		if (idle == 1 || share < least) {
 			least = share;
 			told = capture;
@@ -122,7 +153,10 @@ rule_idle_wire(const struct facts *facts, const struct findings *before, struct 
 	if (idle == 0)
 		return false;
 	tell_idle(facts, finding, told, idle, all);
-	finding->confidence = facts->correlated != NULL && !has_trouble(before) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	if (facts->correlated == NULL && facts->captures[0].side == PAIR_SERVER)
+		finding->confidence = CONFIDENCE_LOW;	/* losses on the way make calls late, and the server look idle */
+	else
+		finding->confidence = facts->correlated != NULL && !has_trouble(before) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 	finding->outside_wire = true;
 	return true;
 }

@@ -17,7 +17,9 @@ enum {
 	DELAY_LOW_NS = NS_PER_MS, DELAY_NS = 2 * NS_PER_MS,
 	DELAY_SHARE = 50,		/* per cent of all time that the empty path takes, at least */
 	/* A line is full: */
-	FULL_TIME = 70,			/* per cent of the time with calls in flight, at one rate */
+	FULL_TIME = 70,			/* per cent of the time with calls in flight, at one rate, ... */
+	FULL_NETWORK = 50,		/* ... where so much of the calls' time is in the network, else ... */
+	FULL_TIME_ALONE = 90,
 	FULL_BYTES = 60,		/* per cent of the bytes, at the same rate */
 	FULL_PEAK_NS = 50 * NS_PER_MS,	/* and for so long at least */
 	FULL_PEAK_BYTES = 1 << 20,
@@ -58,15 +60,15 @@ receiving_line(const struct facts *facts, unsigned client, enum pair_side receiv
 	    receiver == PAIR_CLIENT ? NULL : from, peak);
 }
 
-/* For most of the time with calls in flight, data came in at one rate. */
+/* For so many per cent of the time with calls in flight, data came in at one rate. */
 static bool
-is_steady(const struct facts *facts, unsigned client, const struct line_peak *peak)
+is_steady(const struct facts *facts, unsigned client, const struct line_peak *peak, unsigned percent)
 {
 	const struct flight *flight = aggregate_flight(facts->aggregate, 1 + client);
 	int64_t busy_ns = flight_span_ns(flight) - flight_idle_ns(flight);
 
 	return peak->time_ns >= FULL_PEAK_NS && peak->bytes >= FULL_PEAK_BYTES &&
-	    at_least((double)peak->time_ns, (double)busy_ns, FULL_TIME) &&
+	    at_least((double)peak->time_ns, (double)busy_ns, percent) &&
 	    at_least((double)peak->bytes, (double)peak->all_bytes, FULL_BYTES);
 }
 
@@ -109,7 +111,7 @@ find_delay(const struct facts *facts, unsigned client, struct delay *delay)
 	if (delay->min_ns < DELAY_LOW_NS || !at_least(delay->share, 1, DELAY_SHARE))
 		return false;
 	for (unsigned receiver = 0; receiver < 2; receiver++)
-		if (receiving_line(facts, client, receiver, &peak) && is_steady(facts, client, &peak))
+		if (receiving_line(facts, client, receiver, &peak) && is_steady(facts, client, &peak, FULL_TIME))
 			return false;
 	return true;
 }
@@ -134,7 +136,11 @@ tell_delay(const struct facts *facts, struct finding *finding, const struct dela
 	finding_count(finding, "clients", clients);
 }
 
-/* From one capture alone the way is known from TCP, and the calls' time of that side only. */
+/*
+ * From one capture alone the way is known from TCP, and the calls' time of that
+ * side only. A host may acknowledge data as late as it likes, but not the
+ * start of a connection: one has to be there.
+ */
 static bool
 find_delay_alone(const struct facts *facts, struct finding *finding)
 {
@@ -144,7 +150,8 @@ find_delay_alone(const struct facts *facts, struct finding *finding)
 	char least[FORMAT_SIZE], share[FORMAT_SIZE];
 	double total_ns, part;
 
-	if (trips->count == 0 || trips->min_ns < DELAY_NS || sum.calls < VERDICT_CALLS)
+	if (trips->count == 0 || trips->min_ns < DELAY_NS || sum.calls < VERDICT_CALLS ||
+	    capture->tcp.mid_stream == capture->tcp.rpc_connections)
 		return false;
 	total_ns = (double)sum.latency_ns + (capture->side == PAIR_SERVER ? (double)trips->min_ns * (double)sum.calls : 0);
 	part = (double)trips->min_ns * (double)sum.calls / total_ns;
@@ -154,7 +161,8 @@ find_delay_alone(const struct facts *facts, struct finding *finding)
 	finding->text = g_strdup_printf("The way from this capture to the other host and back takes %s at least, as TCP's "
 	    "acknowledgements show: about %s of the time of all calls (an estimate, from one capture).",
 	    format_duration(least, trips->min_ns), format_share(share, true, MIN(part, 1)));
-	finding->doubt = g_strdup("A host that acknowledges late looks the same; a capture of the other side settles it.");
+	finding->doubt = g_strdup("A proxy that ends TCP on the way hides what is behind it; a capture of the other side "
+	    "settles it.");
 	finding_ns(finding, "min_ns", trips->min_ns);
 	finding_ns(finding, "p50_ns", dist_quantile(trips, 500));
 	finding_share(finding, "share", MIN(part, 1));
@@ -191,30 +199,39 @@ struct full_line {
 	enum pair_side receiver;
 	struct line_peak peak;
 	int64_t busy_ns, empty_ns, median_ns;
+	bool queued;			/* on the way: known from a path that was seen empty */
 };
 
 /*
  * Data comes in at one rate for most of the time that calls are in flight, so
- * that something lets it through at that rate; and it stands in a queue on the
- * way, so that it is the path that does: behind a sender that has no more to
- * send, or that waits for its window, the path stays empty.
+ * that something lets it through at that rate. It is the path if data stands in
+ * a queue on it: behind a sender that has no more to send, or that waits for
+ * its window, the path stays empty. Where no connection began in the capture,
+ * it may not have seen the path empty; if the calls' time is in the network and
+ * data came in with hardly a pause, that is a sign, but a window may do the same.
  */
 static bool
 find_full_line(const struct facts *facts, unsigned client, enum pair_side receiver, struct full_line *line)
 {
 	const struct transit *transit = aggregate_transit(facts->aggregate, client);
 	const struct flight *flight = aggregate_flight(facts->aggregate, 1 + client);
+	const struct stream_counters *tcp = &facts->captures[1 + client].tcp;
+	bool in_network = at_least((double)transit->network_ns, (double)transit->total_ns, FULL_NETWORK);
 	int64_t queue_ns;
+	bool constant;
 
 	*line = (struct full_line){ .client = client, .receiver = receiver };
 	if (transit->data[receiver].count < FULL_CALLS || !receiving_line(facts, client, receiver, &line->peak) ||
-	    !is_steady(facts, client, &line->peak) || !waits_for_line(facts, client))
+	    !waits_for_line(facts, client))
 		return false;
 	line->busy_ns = flight_span_ns(flight) - flight_idle_ns(flight);
 	line->empty_ns = base_ns(facts, client);
 	line->median_ns = dist_quantile(&transit->data[receiver], 500);
 	queue_ns = line->median_ns - line->empty_ns;
-	return queue_ns >= QUEUE_NS && at_least((double)queue_ns, (double)line->empty_ns, QUEUE_SHARE);
+	line->queued = queue_ns >= QUEUE_NS && at_least((double)queue_ns, (double)line->empty_ns, QUEUE_SHARE);
+	constant = is_steady(facts, client, &line->peak, FULL_TIME_ALONE);
+	return line->queued ? constant || (in_network && is_steady(facts, client, &line->peak, FULL_TIME)) :
+	    constant && in_network && tcp->mid_stream == tcp->rpc_connections;
 }
 
 static void
@@ -224,19 +241,25 @@ tell_full_line(const struct facts *facts, struct finding *finding, const struct 
 	double busy = MIN((double)line->peak.time_ns / (double)line->busy_ns, 1);
 	g_autofree char *whose = client_words(facts, line->client);
 
+	g_autofree char *queue = line->queued ? g_strdup_printf(", and data stands in a queue on the way (%s there and back "
+	    "in the median, %s when nothing waits)", format_duration(median, line->median_ns),
+	    format_duration(empty, line->empty_ns)) : g_strdup("");
+
 	finding->text = g_strdup_printf("The path to the %s lets data through at %sbit/s and is full%s: at that rate it "
-	    "delivers for %s of the time in which calls are in flight, and data stands in a queue on the way (%s there "
-	    "and back in the median, %s when nothing waits). Larger transfers and more calls at once only wait longer.",
-	    line->receiver == PAIR_CLIENT ? "client" : "server", format_short(rate, (double)line->peak.rate_bps), whose,
-	    format_share(share, true, busy), format_duration(median, line->median_ns),
-	    format_duration(empty, line->empty_ns));
-	finding->doubt = g_strdup("A link of this speed, a shaper or policer, and the share of a faster link that others "
-	    "leave look the same: the speeds of all ports on the way and their counters tell which.");
-	finding->confidence = CONFIDENCE_HIGH;
+	    "delivers for %s of the time in which calls are in flight%s. Larger transfers and more calls at once only wait "
+	    "longer.", line->receiver == PAIR_CLIENT ? "client" : "server",
+	    format_short(rate, (double)line->peak.rate_bps), whose, format_share(share, true, busy), queue);
+	finding->doubt = g_strdup_printf("A link of this speed, a shaper or policer, and the share of a faster link that others "
+	    "leave look the same: the speeds of all ports on the way and their counters tell which.%s", line->queued ? "" :
+	    " So does a TCP window that is just too small: a capture in which connections begin settles that.");
+	finding->confidence = line->queued ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
 	finding_bps(finding, "rate_bps", line->peak.rate_bps);
 	finding_word(finding, "direction", line->receiver == PAIR_CLIENT ? "to client" : "to server");
 	finding_share(finding, "busy_share", busy);
-	finding_ns(finding, "queue_p50_ns", line->median_ns - line->empty_ns);
+	if (line->queued)
+		finding_ns(finding, "queue_p50_ns", line->median_ns - line->empty_ns);
+	else
+		finding_unknown(finding, "queue_p50_ns");
 }
 
 bool

@@ -15,6 +15,7 @@ enum {
 	SLOW_NS = 2 * NS_PER_MS,
 	SLOW_SHARE = 50,		/* per cent of all time that slow operations take in the server */
 	SLOW_HIGH_SHARE = 70,
+	COMMON_PER_MILLE = 950,		/* of the calls of an operation are believed to take no longer */
 	PUT_OFF_CALLS = 3,
 };
 
@@ -24,6 +25,32 @@ struct slow {
 	bool estimated;
 };
 
+/*
+ * The sum of a distribution as far as it is that of many: a few calls that were
+ * timed across the step of a clock, or hung, do not make the others slow.
+ */
+static __int128
+common_sum_ns(const struct dist *dist)
+{
+	__int128 most_ns;
+
+	if (dist->count == 0)
+		return 0;
+	most_ns = (__int128)dist_quantile(dist, COMMON_PER_MILLE) * dist->count;
+	return MAX(MIN(dist->sum_ns, most_ns), 0);
+}
+
+static void
+add_slow(struct slow *slow, const struct dist *server)
+{
+	__int128 sum_ns = common_sum_ns(server);
+
+	if (sum_ns < (__int128)SLOW_NS * server->count || server->count == 0)
+		return;
+	slow->calls += server->count;
+	slow->server_ns += sum_ns;
+}
+
 /* Matched calls: both times are measured. */
 static void
 sum_matched(const struct facts *facts, struct slow *slow)
@@ -32,11 +59,8 @@ sum_matched(const struct facts *facts, struct slow *slow)
 	const struct matched_row *const *rows = aggregate_matched(facts->aggregate, &count);
 
 	for (unsigned i = 0; i < count; i++) {
-		slow->total_ns += rows[i]->total.sum_ns;
-		if (rows[i]->server.count == 0 || dist_mean(&rows[i]->server) < SLOW_NS)
-			continue;
-		slow->calls += rows[i]->server.count;
-		slow->server_ns += rows[i]->server.sum_ns;
+		slow->total_ns += common_sum_ns(&rows[i]->total);
+		add_slow(slow, &rows[i]->server);
 	}
 }
 
@@ -53,20 +77,17 @@ sum_alone(const struct facts *facts, struct slow *slow)
 
 	slow->estimated = side == PAIR_CLIENT;
 	for (unsigned i = 0; i < count; i++) {
-		const struct dist *server = side == PAIR_SERVER ? &rows[i]->latency[side] : &rows[i]->server_estimate;
+		const struct dist *latency = &rows[i]->latency[side];
 
-		slow->total_ns += rows[i]->latency[side].sum_ns + (__int128)trip_ns * rows[i]->latency[side].count;
-		if (server->count == 0 || dist_mean(server) < SLOW_NS)
-			continue;
-		slow->calls += server->count;
-		slow->server_ns += server->sum_ns;
+		slow->total_ns += common_sum_ns(latency) + (__int128)trip_ns * latency->count;
+		add_slow(slow, slow->estimated ? &rows[i]->server_estimate : latency);
 	}
 }
 
 /*
  * Most of the time is in the server, in operations that take long there, and
- * neither too few threads nor anything else that grows with the calls in flight
- * explains it.
+ * neither too few threads explain it, nor anything else that grows with the
+ * calls in flight, nor replies that cannot leave.
  */
 bool
 rule_server_slow_service(const struct facts *facts, const struct findings *before, struct finding *finding)
@@ -75,7 +96,7 @@ rule_server_slow_service(const struct facts *facts, const struct findings *befor
 	char mean[FORMAT_SIZE], part[FORMAT_SIZE];
 	double share;
 
-	if (findings_of(before, "server-thread-saturation") != NULL)
+	if (findings_of(before, "server-thread-saturation") != NULL || replies_wait_for_window(facts))
 		return false;
 	if (facts->correlated != NULL)
 		sum_matched(facts, &slow);
@@ -83,17 +104,18 @@ rule_server_slow_service(const struct facts *facts, const struct findings *befor
 		sum_alone(facts, &slow);
 	if (slow.calls < VERDICT_CALLS || slow.total_ns <= 0)
 		return false;
-	share = (double)slow.server_ns / (double)slow.total_ns;
+	share = MIN((double)slow.server_ns / (double)slow.total_ns, 1);
 	if (share * PERCENT < SLOW_SHARE)
 		return false;
-	finding->confidence = facts->correlated != NULL && share * PERCENT >= SLOW_HIGH_SHARE ? CONFIDENCE_HIGH :
-	    CONFIDENCE_MEDIUM;
+	finding->confidence = slow.estimated ? CONFIDENCE_LOW :
+	    facts->correlated != NULL && share * PERCENT >= SLOW_HIGH_SHARE ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 	finding->text = g_strdup_printf("The server takes %s in the mean for the operations that are slow there, and these "
 	    "make %s of all time%s. Calls do not wait for each other: it is the work itself that takes long, that is "
 	    "storage, cache or CPU behind the NFS threads, and not their number.",
 	    format_duration(mean, (int64_t)(slow.server_ns / (__int128)slow.calls)), format_share(part, true, share),
-	    slow.estimated ? " (an estimate: the client's capture alone)" : "");
-	finding->doubt = g_strdup("A capture cannot look inside the server: a disk, a full cache, a lock, a recall from "
+	    slow.estimated ? " (an estimate, latency less the shortest round trip)" : "");
+	finding->doubt = slow.estimated ? g_strdup("From the client alone a queue or losses on the way and calls that wait for "
+	    "a thread look the same: a capture of the server settles it.") : g_strdup("A capture cannot look inside the server: a disk, a full cache, a lock, a recall from "
 	    "tape and a virtual machine that is not scheduled look the same. What to collect there tells.");
 	finding_share(finding, "server_share", share);
 	finding_ns(finding, "service_mean_ns", (int64_t)(slow.server_ns / (__int128)slow.calls));

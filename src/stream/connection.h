@@ -123,6 +123,7 @@ struct half {
 	/* round trips of what this direction sends: one open sample, as Karn has it */
 	bool sampling;
 	int64_t sample_end, sample_ns, round_trip_ns;
+	int64_t most_unacked;		/* bytes sent and not acknowledged, at most */
 	struct record_state record;
 };
 
@@ -139,6 +140,7 @@ struct connection {
 	enum connection_phase phase;
 	bool rpc;			/* a record was found */
 	int8_t caller;			/* direction of the calls; -1: not known */
+	bool round_trips_told;		/* what was measured before that is counted */
 	bool pending;			/* on the list of those that wait for time to pass */
 	uint32_t lru_newer, lru_older;
 	uint32_t pending_next;

@@ -13,10 +13,25 @@ path_acked(struct stream *stream, struct connection *connection, uint8_t directi
 	round_trip_ns = ts_ns - half->sample_ns;
 	if (round_trip_ns < 0)
 		return;
+	path_tell(stream, connection);
 	if (half->round_trip_ns < 0 || round_trip_ns < half->round_trip_ns)
 		half->round_trip_ns = round_trip_ns;
-	if (connection->caller >= 0)
+	if (connection->round_trips_told)
 		dist_add(&stream->counters.round_trip[direction != connection->caller], round_trip_ns);
+}
+
+void
+path_tell(struct stream *stream, struct connection *connection)
+{
+	if (connection->caller < 0 || connection->round_trips_told)
+		return;
+	connection->round_trips_told = true;
+	for (int direction = 0; direction < 2; direction++) {
+		const struct half *half = &connection->half[direction];
+
+		if (half->round_trip_ns >= 0)
+			dist_add(&stream->counters.round_trip[direction != connection->caller], half->round_trip_ns);
+	}
 }
 
 void

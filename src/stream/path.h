@@ -12,6 +12,8 @@
 static inline void
 path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 {
+	if (half->acked_known && end_offset - half->acked > half->most_unacked)
+		half->most_unacked = end_offset - half->acked;
 	if (!half->sampling) {
 		half->sampling = true;
 		half->sample_end = end_offset;
@@ -22,5 +24,10 @@ path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 /* What this direction sent was acknowledged up to offset. */
 void path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
     int64_t offset, int64_t ts_ns);
+/*
+ * Counts what was measured before it was known which end sends the calls, that
+ * of the handshake above all: the smallest of each direction.
+ */
+void path_tell(struct stream *stream, struct connection *connection);
 
 #endif

@@ -61,6 +61,8 @@ stream_count_over(struct stream *stream, const struct connection *connection)
 		stream->counters.one_direction++;
 	else if (!half[0].from_start || !half[1].from_start)
 		stream->counters.mid_stream++;
+	for (int direction = 0; connection->caller >= 0 && direction < 2; direction++)
+		stream->counters.unacked_bytes[direction != connection->caller] += (uint64_t)half[direction].most_unacked;
 }
 
 static bool

@@ -111,6 +111,7 @@ struct stream_counters {
 	uint64_t hidden_records;	/* record marks that the snap length is known to have cut away */
 	uint64_t resyncs;		/* record boundaries found again */
 	uint64_t forced;		/* holes given up because a cap was reached */
+	uint64_t unacked_bytes[2];	/* the most that each RPC connection had sent and not acknowledged, summed: as round_trip */
 	int64_t first_loss_ns, last_loss_ns;	/* 0: none */
 	struct dist round_trip[2];	/* data or SYN to its ACK, RPC connections: [0] to the server, [1] to the client */
 };

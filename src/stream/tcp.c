@@ -291,8 +291,10 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 		records_settle(stream, connection, 1);
 		records_finish(stream, connection, 0);
 		records_finish(stream, connection, 1);
-		if (connection->rpc)
+		if (connection->rpc) {
+			path_tell(stream, connection);
 			stream_count_over(stream, connection);
+		}
 		stream->sink.over(stream->sink.context, &connection->info, ts_ns, why);
 		for (int d = 0; d < 2; d++) {
 			g_clear_pointer(&connection->half[d].ack_mark, g_free);

@@ -35,6 +35,7 @@ Test(flight, gaps_between_calls)
 	add(&flight, 5, 20);
 	add(&flight, 30, 40);
 	assert_flight(&flight, 40, 10);
+	cr_assert_eq(flight_pause_ns(&flight), 10);
 	cr_assert_eq((int64_t)flight.time_ns, 35);
 	/* one that began first and ends last covers the gap */
 	add(&flight, -5, 50);
@@ -61,6 +62,7 @@ Test(flight, more_stretches_than_are_kept)
 	for (unsigned i = 0; i < 1000; i++)
 		add(&flight, 10 * i, 10 * i + 1);
 	assert_flight(&flight, 9991, 999 * 9);
+	cr_assert_eq(flight_pause_ns(&flight), 9);
 	add(&flight, 5000, 9995);
 	cr_assert_leq(flight_idle_ns(&flight), 500 * 9);
 	cr_assert_geq(flight_idle_ns(&flight), 400 * 9);

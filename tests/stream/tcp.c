@@ -452,8 +452,13 @@ Test(tcp, round_trips)
 	wire_send(wire, TO_CLIENT, reply[0], reply[1] - reply[0], call[1], 20 * MS);
 	wire_ack(wire, TO_SERVER, call[1], reply[1], 20 * MS + 5);
 	wire_finish(wire, 30 * MS);
-	cr_assert_eq(wire->tcp->round_trip[0].min_ns, 2 * MS);
+	cr_assert_eq(wire->tcp->round_trip[0].count, 2);
+	cr_assert_eq(wire->tcp->round_trip[0].min_ns, 1, "the SYN's own, though nobody knew then who calls");
+	cr_assert_eq(wire->tcp->round_trip[0].max_ns, 2 * MS);
 	cr_assert_eq(wire->tcp->round_trip[1].min_ns, 5);
+	cr_assert_eq(wire->tcp->round_trip[1].max_ns, 9 * MS - 1, "the SYN of the other side, acknowledged with the call");
+	cr_assert_eq(wire->tcp->unacked_bytes[0], call[1]);
+	cr_assert_eq(wire->tcp->unacked_bytes[1], reply[1]);
 	cr_assert_eq(wire_op(wire, 1)->path_ns, 1, "the SYN's own");
 	wire_free(wire);
 }
