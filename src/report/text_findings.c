@@ -55,6 +55,16 @@ print_evidence(const struct page *page, const struct finding *finding)
 	print_wrapped(page->out, "     evidence: ", line->str);
 }
 
+/* Lines to be pasted: as they are. */
+static void
+print_command(const struct page *page, const char *command)
+{
+	g_auto(GStrv) lines = command != NULL ? g_strsplit(command, "\n", -1) : NULL;
+
+	for (unsigned i = 0; lines != NULL && lines[i] != NULL; i++)
+		fprintf(page->out, "         %s\n", lines[i]);
+}
+
 static void
 print_remedies(const struct page *page, const struct remedies *remedies)
 {
@@ -67,8 +77,7 @@ print_remedies(const struct page *page, const struct remedies *remedies)
 		    g_strdup_printf("%s: %s", remedy->system, remedy->setting) : g_strdup(remedy->system);
 
 		print_wrapped(page->out, "     - ", line);
-		if (remedy->command != NULL)
-			print_wrapped(page->out, "         ", remedy->command);
+		print_command(page, remedy->command);
 		if (remedy->note != NULL)
 			print_wrapped(page->out, "       ", remedy->note);
 	}

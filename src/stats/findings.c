@@ -35,6 +35,18 @@ static const struct rule {
 	{ "clock-step", COMPONENT_CAPTURE, rule_clock_step, &remedies_clock },
 };
 
+unsigned
+findings_rules(void)
+{
+	return G_N_ELEMENTS(rules);
+}
+
+const struct remedies *
+findings_remedies(unsigned rule)
+{
+	return rules[rule].remedies;
+}
+
 static void
 finding_clear(void *data)
 {

@@ -22,7 +22,12 @@ struct facts {
 	const struct ids *ids;			/* names of clients; NULL: they are numbered */
 };
 
-/* What to change on one system. All static text; setting, command and note may be NULL. */
+/*
+ * What to change on one system. All static text; setting, command and note may
+ * be NULL. A command is one or more lines of at most REMEDY_COLUMNS, to be
+ * pasted as they are.
+ */
+enum { REMEDY_COLUMNS = 70 };
 struct remedy {
 	const char *system, *setting, *command, *note;
 };
@@ -74,6 +79,10 @@ unsigned findings_count(const struct findings *findings);
 const struct finding *findings_at(const struct findings *findings, unsigned number);
 /* The finding of a rule, NULL when it was not made. */
 const struct finding *findings_of(const struct findings *findings, const char *id);
+
+/* What the table has of remedies, by the number of the rule; NULL: none. For tests. */
+unsigned findings_rules(void);
+const struct remedies *findings_remedies(unsigned rule);
 
 /*
  * A rule: true when there is something to tell, with confidence, text, doubt

@@ -13,7 +13,7 @@ static const struct remedy better_capture[] = {
 	}, {
 		.system = "ONTAP",
 		.setting = "network tcpdump on the node and port of the LIF",
-		.command = "network tcpdump start -node NODE -port PORT -address CLIENT -protocol-port 2049",
+		.command = "network tcpdump start -node NODE -port PORT -address CLIENT",
 	}, {
 		.system = "OneFS",
 		.setting = "isi_netlogger on the node that serves the client",
@@ -37,7 +37,7 @@ static const struct remedy steady_clock[] = {
 	{
 		.system = "Linux",
 		.setting = "no step of the clock while captures run",
-		.command = "chronyc tracking; chronyc makestep before the captures, not during them",
+		.command = "chronyc tracking\nchronyc makestep before the captures, not during them",
 		.note = "totals, server and network times are durations and stay right; request and reply are not told "
 		    "apart around the step",
 	},

@@ -4,7 +4,8 @@ static const struct remedy client_slots[] = {
 	{
 		.system = "Linux client",
 		.setting = "sunrpc.tcp_slot_table_entries and sunrpc.tcp_max_slot_table_entries, before the mount",
-		.command = "sysctl -w sunrpc.tcp_slot_table_entries=128 sunrpc.tcp_max_slot_table_entries=128",
+		.command = "sysctl -w sunrpc.tcp_max_slot_table_entries=128\n"
+		    "sysctl -w sunrpc.tcp_slot_table_entries=128",
 		.note = "to keep it: options sunrpc tcp_slot_table_entries=128 tcp_max_slot_table_entries=128 in "
 		    "/etc/modprobe.d/sunrpc.conf; whether calls wait for a slot: mountstats --rpc MOUNT, queue time",
 	}, {
@@ -73,16 +74,16 @@ static const struct remedy idle_wire[] = {
 	{
 		.system = "Oracle",
 		.setting = "what the database waits for: AWR or ASH, wait classes other than user I/O",
-		.command = "select wait_class, time_waited from v$system_wait_class order by 2 desc",
+		.command = "select wait_class, time_waited from v$system_wait_class",
 	}, {
 		.system = "Linux client",
 		.setting = "where the time of the application goes; whether calls wait before they leave",
-		.command = "nfsiostat 1; strace -c -f -p PID; pidstat -t -p PID 1",
+		.command = "nfsiostat 1\nstrace -c -f -p PID\npidstat -t -p PID 1",
 		.note = "avg queue in nfsiostat is the wait in front of the wire, which no capture shows",
 	}, {
 		.system = "Solaris, illumos client",
 		.setting = "where the time of the application goes",
-		.command = "prstat -mLp PID 1; truss -c -p PID; iostat -xnz 1",
+		.command = "prstat -mLp PID 1\ntruss -c -p PID\niostat -xnz 1",
 		.note = "wsvc_t in iostat of a mount is the wait in front of the wire",
 	},
 };
@@ -103,7 +104,7 @@ static const struct remedy serial_client[] = {
 	}, {
 		.system = "Oracle",
 		.setting = "filesystemio_options=setall, db_file_multiblock_read_count; dNFS reads in parallel",
-		.command = "show parameter filesystemio_options; select * from v$dnfs_servers",
+		.command = "show parameter filesystemio_options\nselect * from v$dnfs_servers",
 	}, {
 		.system = "Any client",
 		.setting = "rsize: fewer and larger READs",

@@ -4,26 +4,26 @@ static const struct remedy path_delay[] = {
 	{
 		.system = "Any",
 		.setting = "the route between the hosts, and where they stand",
-		.command = "ping -c 20 SERVER; tracepath SERVER",
+		.command = "ping -c 20 SERVER\ntracepath SERVER",
 		.note = "no setting shortens a way; what hides it is work in parallel: readahead, larger rsize and wsize, "
 		    "more calls in flight",
 	}, {
 		.system = "Linux client",
 		.setting = "readahead and transfer size",
-		.command = "mount -o rsize=1048576,wsize=1048576,nconnect=8 ...; "
+		.command = "mount -o rsize=1048576,wsize=1048576,nconnect=8 ...\n"
 		    "echo 15360 > /sys/class/bdi/$(mountpoint -d MOUNT)/read_ahead_kb",
 	}, {
 		.system = "Solaris, illumos client",
 		.setting = "nfs:nfs3_nra, nfs:nfs4_nra in /etc/system: blocks read ahead",
-		.command = "ping -s SERVER; traceroute SERVER",
+		.command = "ping -s SERVER\ntraceroute SERVER",
 	}, {
 		.system = "ONTAP",
 		.setting = "a LIF whose home node and port are near the client",
-		.command = "network interface show -fields home-node,curr-node,is-home; network traceroute -lif LIF ...",
+		.command = "network interface show -fields home-node,curr-node,is-home\nnetwork traceroute -lif LIF ...",
 	}, {
 		.system = "OneFS",
 		.setting = "a node of the pool in the client's subnet",
-		.command = "isi network pools list; traceroute CLIENT",
+		.command = "isi network pools list\ntraceroute CLIENT",
 	}, {
 		.system = "Oracle dNFS",
 		.setting = "local: and path: in oranfstab, so that the near interface is used",
@@ -40,21 +40,21 @@ static const struct remedy bandwidth[] = {
 	}, {
 		.system = "Linux",
 		.setting = "speed of the interface, of the bond, and qdiscs that limit it",
-		.command = "ethtool DEV | grep Speed; cat /proc/net/bonding/*; tc -s qdisc show dev DEV",
+		.command = "ethtool DEV | grep Speed\ncat /proc/net/bonding/*\ntc -s qdisc show dev DEV",
 		.note = "one connection uses one link of a bond: nconnect= spreads over several when the hash includes ports",
 	}, {
 		.system = "Solaris, illumos",
 		.setting = "speed, aggregation, and the maxbw property of the link",
-		.command = "dladm show-phys; dladm show-aggr; dladm show-linkprop -p maxbw",
+		.command = "dladm show-phys\ndladm show-aggr\ndladm show-linkprop -p maxbw",
 	}, {
 		.system = "ONTAP",
 		.setting = "speed of the port, interface group, QoS policy group of the volume",
-		.command = "network port show -fields speed-oper; network port ifgrp show; qos policy-group show; "
+		.command = "network port show -fields speed-oper\nnetwork port ifgrp show\nqos policy-group show\n"
 		    "qos statistics volume performance show",
 	}, {
 		.system = "OneFS",
 		.setting = "speed and aggregation of the node's interfaces",
-		.command = "isi network interfaces list; isi statistics system --nodes=all",
+		.command = "isi network interfaces list\nisi statistics system --nodes=all",
 	}, {
 		.system = "Oracle dNFS",
 		.setting = "more than one path: in oranfstab, on different links",

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "base/arith.h"
+#include "rpc/names.h"
 
 void
 row_keys_init(struct row_keys *keys)
@@ -54,19 +55,16 @@ row_key_of(const struct nfs_op *op)
 	};
 }
 
-enum { PROGRAM_NFS = 100003 };
-
-/* RFC 1094 section 2.2, RFC 1813 section 3.3, RFC 7530 section 16. */
 bool
 op_reads(const struct nfs_op *op)
 {
-	return op->program == PROGRAM_NFS && op->operation == (op->version == 4 ? 25 : 6);
+	return op_kind_of(op->program, op->version, op->operation) == KIND_READ;
 }
 
 bool
 op_writes(const struct nfs_op *op)
 {
-	return op->program == PROGRAM_NFS && op->operation == (op->version == 4 ? 38 : op->version == 2 ? 8 : 7);
+	return op_kind_of(op->program, op->version, op->operation) == KIND_WRITE;
 }
 
 static int

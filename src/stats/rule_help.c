@@ -5,9 +5,15 @@
 #include "stats/transit.h"
 
 enum {
-	PERCENT = 100,
 	WINDOW_USE = 70,	/* per cent of what was ever under way that is so on average */
 };
+
+const char *
+percent_words(char text[PERCENT_SIZE], double share)
+{
+	g_snprintf(text, PERCENT_SIZE, "%.*f %%", share < 0.0995 ? 1 : 0, PERCENT * share);
+	return text;
+}
 
 char *
 client_words(const struct facts *facts, unsigned client)

@@ -6,6 +6,18 @@
 
 #include "stats/rules.h"
 
+enum { PERCENT = 100 };
+
+/* part is at least so many per cent of the whole. */
+static inline bool
+at_least(double part, double whole, unsigned percent)
+{
+	return part * PERCENT >= whole * percent;
+}
+
+/* "94 %", "5.4 %": for sentences. */
+enum { PERCENT_SIZE = 16 };
+const char *percent_words(char text[PERCENT_SIZE], double share);
 /* " (client 10.0.0.1)" when there are several client captures, else ""; caller frees. */
 char *client_words(const struct facts *facts, unsigned client);
 

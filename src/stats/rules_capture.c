@@ -4,8 +4,7 @@
  * needs it to read the report or would do better next time.
  */
 #include "base/arith.h"
-#include "base/format.h"
-#include "stats/rules.h"
+#include "stats/rule_help.h"
 
 enum {
 	DUPLICATES_PPM = 100000,	/* of all packets: the capture sees each packet twice, not a few */
@@ -147,7 +146,7 @@ bool
 rule_capture_duplicates(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
 	uint64_t packets = 0, duplicates = 0;
-	char share[FORMAT_SIZE];
+	char share[PERCENT_SIZE];
 
 	(void)before;
 	for (unsigned i = 0; i < facts->capture_count; i++) {
@@ -165,7 +164,7 @@ rule_capture_duplicates(const struct facts *facts, const struct findings *before
 	finding->confidence = CONFIDENCE_HIGH;
 	finding->text = g_strdup_printf("Many packets were captured twice (%s of one capture), as on the interface "
 	    "\"any\" or a mirror port that copies both ways. The first copies are used and no number suffers, but the "
-	    "capture costs twice what it needs to.", format_share(share, true, (double)duplicates / (double)packets));
+	    "capture costs twice what it needs to.", percent_words(share, (double)duplicates / (double)packets));
 	finding_count(finding, "packets", duplicates);
 	finding_share(finding, "share", (double)duplicates / (double)packets);
 	return true;

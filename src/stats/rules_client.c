@@ -10,19 +10,12 @@
 #include "stats/serial.h"
 
 enum {
-	PERCENT = 100,
 	IDLE_TIME = 70,			/* per cent of the time without a call in flight: by far the most of it */
 	IDLE_NS = 20 * NS_PER_MS,	/* and so long at least */
 	SERIAL_READS = 64,		/* in turn: fewer are a small file */
 	SERIAL_READS_SHARE = 80,	/* per cent of all READs that are in turn */
 	SERIAL_TIME = 50,		/* per cent of the time with calls in flight that READs in turn take */
 };
-
-static bool
-at_least(double part, double whole, unsigned percent)
-{
-	return part * PERCENT >= whole * percent;
-}
 
 /* Captures in which the clients' calls are timed: the clients', or the one there is. */
 static unsigned
@@ -87,13 +80,13 @@ tell_idle(const struct facts *facts, struct finding *finding, unsigned capture, 
 {
 	struct idle told = idle_of(facts, capture);
 	double share = (double)told.idle_ns / (double)told.span_ns;
-	char idle_text[FORMAT_SIZE], busy_text[FORMAT_SIZE], span_text[FORMAT_SIZE];
+	char idle_text[PERCENT_SIZE], busy_text[PERCENT_SIZE], span_text[FORMAT_SIZE];
 	g_autofree char *whose = whose_words(facts, capture);
 
 	finding->text = g_strdup_printf("For %s of %s no call was in flight%s: the storage is not what the application "
 	    "waits for. If every call took no time at all, it would be faster by %s at most.",
-	    format_share(idle_text, true, share), format_duration(span_text, told.span_ns), whose,
-	    format_share(busy_text, true, 1 - share));
+	    percent_words(idle_text, share), format_duration(span_text, told.span_ns), whose,
+	    percent_words(busy_text, 1 - share));
 	finding->doubt = g_strdup("Calls that wait inside the client before they leave look the same, and so does a capture "
 	    "that began long before the load or ended long after it: the client's own counters tell (mountstats, or "
 	    "what the application says it waits for).");
@@ -153,8 +146,10 @@ rule_idle_wire(const struct facts *facts, const struct findings *before, struct 
 	if (idle == 0)
 		return false;
 	tell_idle(facts, finding, told, idle, all);
-	if (facts->correlated == NULL && facts->captures[0].side == PAIR_SERVER)
-		finding->confidence = CONFIDENCE_LOW;	/* losses on the way make calls late, and the server look idle */
+	/* losses on the way make calls late, and the server look idle; who is put off waits and makes no call */
+	if ((facts->correlated == NULL && facts->captures[0].side == PAIR_SERVER) ||
+	    findings_of(before, "jukebox-delay") != NULL)
+		finding->confidence = CONFIDENCE_LOW;
 	else
 		finding->confidence = facts->correlated != NULL && !has_trouble(before) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 	finding->outside_wire = true;
@@ -182,13 +177,13 @@ tell_serial(const struct facts *facts, struct finding *finding, unsigned capture
 	const struct serial *serial = aggregate_serial(facts->aggregate, capture);
 	int64_t mean_ns = serial->time_ns / (int64_t)serial->in_turn, gap_ns = serial->gap_ns / (int64_t)serial->in_turn;
 	double per_second = (double)serial->bytes * 1e9 / (double)(serial->time_ns + serial->gap_ns);
-	char share[FORMAT_SIZE], mean[FORMAT_SIZE], gap[FORMAT_SIZE], rate[FORMAT_SIZE], size[FORMAT_SIZE];
+	char share[PERCENT_SIZE], mean[FORMAT_SIZE], gap[FORMAT_SIZE], rate[FORMAT_SIZE], size[FORMAT_SIZE];
 	g_autofree char *whose = whose_words(facts, capture);
 
 	finding->text = g_strdup_printf("Files are read from front to end with one READ at a time%s: %s of all READs were "
 	    "sent only after the answer to the one before it, %s later, and each took %s. So %s bytes a READ make %sB/s, "
 	    "whatever the server and the line could do.", whose,
-	    format_share(share, true, (double)serial->in_turn / (double)serial->reads), format_duration(gap, gap_ns),
+	    percent_words(share, (double)serial->in_turn / (double)serial->reads), format_duration(gap, gap_ns),
 	    format_duration(mean, mean_ns), format_short(size, (double)serial->bytes / (double)serial->in_turn),
 	    format_short(rate, per_second));
 	finding->doubt = g_strdup("No readahead (direct I/O, a mount or device setting) and an application that asks for "

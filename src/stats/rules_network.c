@@ -8,7 +8,6 @@
 #include "stats/transit.h"
 
 enum {
-	PERCENT = 100,
 	/*
 	 * A local network takes well under half a millisecond there and back, a site
 	 * 200 km away takes 2 ms by the speed of light in glass: from there on
@@ -29,12 +28,6 @@ enum {
 	IDLE_SHARE = 50,		/* a client that has nothing in flight for longer does not wait for the line ... */
 	IDLE_DEPTH = 2,			/* ... unless it has at least so many calls in flight, in the mean */
 };
-
-static bool
-at_least(double part, double whole, unsigned percent)
-{
-	return part * PERCENT >= whole * percent;
-}
 
 /* The empty path, there and back: no more than the fastest call and the fastest TCP acknowledgement took. */
 static int64_t
@@ -119,13 +112,13 @@ find_delay(const struct facts *facts, unsigned client, struct delay *delay)
 static void
 tell_delay(const struct facts *facts, struct finding *finding, const struct delay *delay, unsigned clients)
 {
-	char least[FORMAT_SIZE], median[FORMAT_SIZE], share[FORMAT_SIZE];
+	char least[FORMAT_SIZE], median[FORMAT_SIZE], share[PERCENT_SIZE];
 	g_autofree char *whose = client_words(facts, delay->client);
 
 	finding->text = g_strdup_printf("The way between client and server takes %s there and back%s, whatever a call "
 	    "moves and however many are in flight (median %s): %s of the time of %s. The server and the size of "
 	    "transfers have no part in it.%s", format_duration(least, delay->min_ns), whose,
-	    format_duration(median, delay->median_ns), format_share(share, true, MIN(delay->share, 1)),
+	    format_duration(median, delay->median_ns), percent_words(share, MIN(delay->share, 1)),
 	    facts->capture_count > 2 ? "its calls" : "all calls",
 	    clients > 1 ? " Other clients have a long way, too." : "");
 	finding->doubt = g_strdup("Distance, a detour and a slow hop such as a firewall look the same from both ends: "
@@ -147,7 +140,7 @@ find_delay_alone(const struct facts *facts, struct finding *finding)
 	const struct capture_facts *capture = &facts->captures[0];
 	const struct dist *trips = &capture->tcp.round_trip[capture->side == PAIR_SERVER ? 1 : 0];
 	struct side_sum sum = side_sum(facts, capture->side);
-	char least[FORMAT_SIZE], share[FORMAT_SIZE];
+	char least[FORMAT_SIZE], share[PERCENT_SIZE];
 	double total_ns, part;
 
 	if (trips->count == 0 || trips->min_ns < DELAY_NS || sum.calls < VERDICT_CALLS ||
@@ -160,7 +153,7 @@ find_delay_alone(const struct facts *facts, struct finding *finding)
 	finding->confidence = CONFIDENCE_MEDIUM;
 	finding->text = g_strdup_printf("The way from this capture to the other host and back takes %s at least, as TCP's "
 	    "acknowledgements show: about %s of the time of all calls (an estimate, from one capture).",
-	    format_duration(least, trips->min_ns), format_share(share, true, MIN(part, 1)));
+	    format_duration(least, trips->min_ns), percent_words(share, MIN(part, 1)));
 	finding->doubt = g_strdup("A proxy that ends TCP on the way hides what is behind it; a capture of the other side "
 	    "settles it.");
 	finding_ns(finding, "min_ns", trips->min_ns);
@@ -237,7 +230,7 @@ find_full_line(const struct facts *facts, unsigned client, enum pair_side receiv
 static void
 tell_full_line(const struct facts *facts, struct finding *finding, const struct full_line *line)
 {
-	char rate[FORMAT_SIZE], share[FORMAT_SIZE], empty[FORMAT_SIZE], median[FORMAT_SIZE];
+	char rate[FORMAT_SIZE], share[PERCENT_SIZE], empty[FORMAT_SIZE], median[FORMAT_SIZE];
 	double busy = MIN((double)line->peak.time_ns / (double)line->busy_ns, 1);
 	g_autofree char *whose = client_words(facts, line->client);
 
@@ -248,7 +241,7 @@ tell_full_line(const struct facts *facts, struct finding *finding, const struct 
 	finding->text = g_strdup_printf("The path to the %s lets data through at %sbit/s and is full%s: at that rate it "
 	    "delivers for %s of the time in which calls are in flight%s. Larger transfers and more calls at once only wait "
 	    "longer.", line->receiver == PAIR_CLIENT ? "client" : "server",
-	    format_short(rate, (double)line->peak.rate_bps), whose, format_share(share, true, busy), queue);
+	    format_short(rate, (double)line->peak.rate_bps), whose, percent_words(share, busy), queue);
 	finding->doubt = g_strdup_printf("A link of this speed, a shaper or policer, and the share of a faster link that others "
 	    "leave look the same: the speeds of all ports on the way and their counters tell which.%s", line->queued ? "" :
 	    " So does a TCP window that is just too small: a capture in which connections begin settles that.");

@@ -3,11 +3,12 @@
  */
 #include "base/arith.h"
 #include "base/format.h"
+#include "rpc/names.h"
 #include "stats/chains.h"
+#include "stats/concurrency.h"
 #include "stats/rule_help.h"
 
 enum {
-	PERCENT = 100,
 	/*
 	 * What a server takes that has to go to a disk that turns, or further, and
 	 * a cache or flash does not: operations that are faster are not called slow.
@@ -15,14 +16,26 @@ enum {
 	SLOW_NS = 2 * NS_PER_MS,
 	SLOW_SHARE = 50,		/* per cent of all time that slow operations take in the server */
 	SLOW_HIGH_SHARE = 70,
+	GROWS = 150,			/* per cent of the latency at few calls in flight that it is at many: it grows */
+	ALONE = 130,			/* per cent of a call that are in flight in the mean: hardly ever two at once */
 	COMMON_PER_MILLE = 950,		/* of the calls of an operation are believed to take no longer */
 	PUT_OFF_CALLS = 3,
+};
+
+enum { SLOW_NAMED = 3 };
+
+struct slow_operation {
+	struct row_key key;
+	uint64_t calls;
+	__int128 server_ns;
 };
 
 struct slow {
 	uint64_t calls;			/* of slow operations */
 	__int128 server_ns, total_ns;	/* in slow operations, in all */
 	bool estimated;
+	struct slow_operation named[SLOW_NAMED];	/* those with the most time */
+	unsigned operations;
 };
 
 /*
@@ -41,14 +54,23 @@ common_sum_ns(const struct dist *dist)
 }
 
 static void
-add_slow(struct slow *slow, const struct dist *server)
+add_slow(struct slow *slow, const struct row_key *key, const struct dist *server)
 {
-	__int128 sum_ns = common_sum_ns(server);
+	struct slow_operation operation = { .key = *key, .calls = server->count, .server_ns = common_sum_ns(server) };
 
-	if (sum_ns < (__int128)SLOW_NS * server->count || server->count == 0)
+	if (operation.calls == 0 || operation.server_ns < (__int128)SLOW_NS * operation.calls)
 		return;
-	slow->calls += server->count;
-	slow->server_ns += sum_ns;
+	slow->calls += operation.calls;
+	slow->server_ns += operation.server_ns;
+	slow->operations++;
+	for (unsigned i = 0; i < SLOW_NAMED; i++) {
+		if (operation.server_ns > slow->named[i].server_ns) {
+			struct slow_operation moved = slow->named[i];
+
+			slow->named[i] = operation;
+			operation = moved;
+		}
+	}
 }
 
 /* Matched calls: both times are measured. */
@@ -60,7 +82,7 @@ sum_matched(const struct facts *facts, struct slow *slow)
 
 	for (unsigned i = 0; i < count; i++) {
 		slow->total_ns += common_sum_ns(&rows[i]->total);
-		add_slow(slow, &rows[i]->server);
+		add_slow(slow, &rows[i]->key, &rows[i]->server);
 	}
 }
 
@@ -80,20 +102,107 @@ sum_alone(const struct facts *facts, struct slow *slow)
 		const struct dist *latency = &rows[i]->latency[side];
 
 		slow->total_ns += common_sum_ns(latency) + (__int128)trip_ns * latency->count;
-		add_slow(slow, slow->estimated ? &rows[i]->server_estimate : latency);
+		add_slow(slow, &rows[i]->key, slow->estimated ? &rows[i]->server_estimate : latency);
 	}
+}
+
+/* "READ 18.1ms, WRITE 17.9ms and 2 more". */
+static char *
+operation_words(const struct slow *slow)
+{
+	GString *text = g_string_new("");
+
+	for (unsigned i = 0; i < MIN(slow->operations, SLOW_NAMED); i++) {
+		const struct slow_operation *operation = &slow->named[i];
+		struct nfs_op op = {
+			.program = operation->key.program, .version = operation->key.version,
+			.minor = operation->key.minor, .procedure = operation->key.procedure,
+			.operation = operation->key.operation,
+		};
+		char name[FORMAT_SIZE], mean[FORMAT_SIZE];
+
+		op_procedure_name(&op, name, sizeof(name));
+		g_string_append_printf(text, "%s%s %s", i > 0 ? ", " : "",
+		    row_key_is_others(&operation->key) ? "others" : name,
+		    format_duration(mean, (int64_t)(operation->server_ns / (__int128)operation->calls)));
+	}
+	if (slow->operations > SLOW_NAMED)
+		g_string_append_printf(text, " and %u more", slow->operations - SLOW_NAMED);
+	return g_string_free(text, FALSE);
+}
+
+enum growth { GROWTH_UNKNOWN, GROWTH_NO, GROWTH_YES };
+
+/* Does the server take longer when more calls are in it? Where the number hardly changes, it cannot be told. */
+static enum growth
+growth_of(const struct facts *facts)
+{
+	const struct concurrency *concurrency = facts->captures[0].side == PAIR_SERVER ?
+	    aggregate_concurrency(facts->aggregate, 0) : NULL;
+	const struct depth *depth = concurrency != NULL ? concurrency_server(concurrency) : NULL;
+	double ratio;
+
+	if (depth == NULL || depth->calls == 0)
+		return GROWTH_UNKNOWN;
+	if (depth_growth(depth, &ratio))
+		return at_least(ratio, 1, GROWS) ? GROWTH_YES : GROWTH_NO;
+	return at_least((double)depth->sum_ns, (double)depth_busy_ns(depth), ALONE) ? GROWTH_UNKNOWN : GROWTH_NO;
+}
+
+static const char *const growth_sentences[] = {
+	[GROWTH_UNKNOWN] = "Whether calls queue there for one another, for disks or a lock, cannot be told, as the number in "
+	    "flight hardly changes.",
+	[GROWTH_NO] = "They take no longer when more calls are in flight: it is the work itself that takes long, that is "
+	    "storage, cache or CPU behind the NFS threads, and not their number.",
+	[GROWTH_YES] = "They take longer the more calls are in flight: they queue for something behind the NFS threads, such "
+	    "as disks or a lock.",
+};
+
+static void
+tell_slow(const struct facts *facts, struct finding *finding, const struct slow *slow, double share)
+{
+	enum growth growth = growth_of(facts);
+	g_autofree char *operations = operation_words(slow);
+	g_autofree char *rest = NULL;
+	char part[PERCENT_SIZE], mean[FORMAT_SIZE];
+
+	if (slow->estimated)
+		rest = g_strdup(" (an estimate: latency less the shortest round trip)");
+	else if (facts->correlated != NULL)
+		rest = g_strdup_printf("; the network adds %s a call", format_duration(mean,
+		    (int64_t)(aggregate_totals(facts->aggregate)->network_ns /
+		    (__int128)MAX(aggregate_totals(facts->aggregate)->matched, 1))));
+	finding->text = g_strdup_printf("The server takes long for these operations, in the mean: %s. That is %s of the time of "
+	    "all calls%s. %s", operations, percent_words(part, share), rest != NULL ? rest : "", slow->estimated ? "" :
+	    growth_sentences[growth]);
+	g_strchomp(finding->text);
+	finding->doubt = g_strdup(slow->estimated ?
+	    "From the client alone a queue or losses on the way and calls that wait for a thread look the same: a capture of "
+	    "the server settles it." :
+	    "A capture cannot look inside the server: a disk, a full cache, a lock, a recall from tape and a virtual machine "
+	    "that is not scheduled look the same. What to collect there tells.");
+	finding_share(finding, "server_share", share);
+	finding_ns(finding, "service_mean_ns", (int64_t)(slow->server_ns / (__int128)slow->calls));
+	finding_count(finding, "calls", slow->calls);
+	if (growth == GROWTH_UNKNOWN)
+		finding_unknown(finding, "grows");
+	else
+		finding_word(finding, "grows", growth == GROWTH_YES ? "yes" : "no");
+	if (slow->estimated)
+		finding->confidence = CONFIDENCE_LOW;
+	else
+		finding->confidence = facts->correlated != NULL && growth == GROWTH_NO &&
+		    at_least(share, 1, SLOW_HIGH_SHARE) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 
 /*
  * Most of the time is in the server, in operations that take long there, and
- * neither too few threads explain it, nor anything else that grows with the
- * calls in flight, nor replies that cannot leave.
+ * neither too few threads explain it nor replies that cannot leave.
  */
 bool
 rule_server_slow_service(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
 	struct slow slow = { 0 };
-	char mean[FORMAT_SIZE], part[FORMAT_SIZE];
 	double share;
 
 	if (findings_of(before, "server-thread-saturation") != NULL || replies_wait_for_window(facts))
@@ -105,21 +214,9 @@ rule_server_slow_service(const struct facts *facts, const struct findings *befor
 	if (slow.calls < VERDICT_CALLS || slow.total_ns <= 0)
 		return false;
 	share = MIN((double)slow.server_ns / (double)slow.total_ns, 1);
-	if (share * PERCENT < SLOW_SHARE)
+	if (!at_least(share, 1, SLOW_SHARE))
 		return false;
-	finding->confidence = slow.estimated ? CONFIDENCE_LOW :
-	    facts->correlated != NULL && share * PERCENT >= SLOW_HIGH_SHARE ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-	finding->text = g_strdup_printf("The server takes %s in the mean for the operations that are slow there, and these "
-	    "make %s of all time%s. Calls do not wait for each other: it is the work itself that takes long, that is "
-	    "storage, cache or CPU behind the NFS threads, and not their number.",
-	    format_duration(mean, (int64_t)(slow.server_ns / (__int128)slow.calls)), format_share(part, true, share),
-	    slow.estimated ? " (an estimate, latency less the shortest round trip)" : "");
-	finding->doubt = slow.estimated ? g_strdup("From the client alone a queue or losses on the way and calls that wait for "
-	    "a thread look the same: a capture of the server settles it.") : g_strdup("A capture cannot look inside the server: a disk, a full cache, a lock, a recall from "
-	    "tape and a virtual machine that is not scheduled look the same. What to collect there tells.");
-	finding_share(finding, "server_share", share);
-	finding_ns(finding, "service_mean_ns", (int64_t)(slow.server_ns / (__int128)slow.calls));
-	finding_count(finding, "calls", slow.calls);
+	tell_slow(facts, finding, &slow, share);
 	return true;
 }
 

@@ -86,7 +86,7 @@ part_words(enum component component, double share, const struct findings *findin
 struct verdict *
 verdict_judge(const struct quality *quality, const struct aggregate_totals *totals, const struct findings *findings)
 {
-	const struct finding *outside = outside_wire(findings);
+	const struct finding *outside = outside_wire(findings), *fault;
 	struct verdict *verdict;
 	double share;
 
@@ -113,8 +113,11 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 		verdict->text = g_strdup("no part has half of the time");
 		return verdict;
 	}
+	fault = finding_for(findings, verdict->component, false);
 	verdict->text = part_words(verdict->component, share, findings);
 	verdict->confidence = confidence_of(verdict->component, quality->level, share);
+	if (fault != NULL && quality->level == QUALITY_GOOD)
+		verdict->confidence = MIN(verdict->confidence, fault->confidence);
 	return verdict;
 }
 

@@ -48,7 +48,7 @@ Test(text, the_parts_that_a_user_of_the_old_script_looks_for)
 	assert_has(text, "Processed 2000 packets (Matched: 200 Missed: 3)\n");
 	assert_has(text, "2 on the server only, 1 on the client only");
 	assert_has(text, "Verdict: more time passes in the client outside the wire than on it (idle-wire)");
-	assert_has(text, "\nFINDINGS\n  1. idle-wire (client, confidence high)\n     For 95% of 9.90s no call was in flight");
+	assert_has(text, "\nFINDINGS\n  1. idle-wire (client, confidence high)\n     For 95 % of 9.90s no call was in flight");
 	assert_has(text, "     evidence: idle_share 95%, span_ns 9.90s, calls 200\n     what to do:\n     - Oracle: ");
 	assert_has(text, "WHERE THE TIME GOES");
 	assert_has(text, "server - client = +3.700000000 s +- 12.3us at 2023-11-14 22:13:25.000");

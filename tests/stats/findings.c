@@ -50,6 +50,31 @@ Test(findings, values_of_each_kind)
 	cr_assert_eq(finding_value(&finding, "count")->kind, VALUE_COUNT);
 }
 
+/* Commands are pasted: their lines fit the page. Words are ASCII. */
+Test(findings, remedies)
+{
+	unsigned remedies_seen = 0;
+
+	for (unsigned rule = 0; rule < findings_rules(); rule++) {
+		const struct remedies *remedies = findings_remedies(rule);
+
+		for (unsigned i = 0; remedies != NULL && i < remedies->count; i++) {
+			const struct remedy *remedy = &remedies->remedy[i];
+			g_auto(GStrv) lines = g_strsplit(remedy->command != NULL ? remedy->command : "", "\n", -1);
+
+			cr_assert_not_null(remedy->system);
+			cr_assert(remedy->setting != NULL || remedy->command != NULL, "%s", remedy->system);
+			cr_assert(g_str_is_ascii(remedy->setting != NULL ? remedy->setting : ""));
+			for (unsigned line = 0; lines[line] != NULL; line++) {
+				cr_assert(g_str_is_ascii(lines[line]), "%s", lines[line]);
+				cr_assert_leq(strlen(lines[line]), REMEDY_COLUMNS, "%s", lines[line]);
+			}
+			remedies_seen++;
+		}
+	}
+	cr_assert_gt(remedies_seen, 20);
+}
+
 Test(findings, drops_are_those_that_quality_minds)
 {
 	struct scene scene = scene_new(2, PAIR_SERVER);

@@ -216,6 +216,59 @@ Test(rules, slow_service)
 	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
 	cr_assert_eq(finding_value(finding, "service_mean_ns")->integer, 18 * MS);
 	cr_assert_eq(finding_value(finding, "calls")->integer, 100);
+	cr_assert_str_eq(finding_value(finding, "grows")->word, "no", "one call at a time");
+	cr_assert_not_null(strstr(finding->text, "in the mean: READ 18.0ms. That is 90 % of the time of all calls; the network "
+	    "adds 310us a call. They take no longer"), "%s", finding->text);
+	findings_free(findings);
+}
+
+/* Batches of calls at the same time, batch after batch: of 2, and of 20. */
+static void
+batches(struct scene *scene, int64_t few_ns, int64_t many_ns)
+{
+	int64_t at_ns = 0;
+
+	for (unsigned batch = 0; batch < 80; batch++) {
+		unsigned size = batch % 2 == 0 ? 2 : 20;
+		int64_t server_ns = batch % 2 == 0 ? few_ns : many_ns;
+
+		for (unsigned i = 0; i < size; i++)
+			scene_call(scene, 0, PROC_READ, at_ns + i * 100, server_ns, 100 * US);
+		at_ns += server_ns + MS;
+	}
+}
+
+Test(rules, slow_service_and_calls_in_flight)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	batches(&scene, 5 * MS, 5 * MS);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "server-slow-service");
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_str_eq(finding_value(finding, "grows")->word, "no");
+	findings_free(findings);
+
+	/* ten times as long for ten times as many: a queue in the server */
+	scene = scene_new(2, PAIR_SERVER);
+	batches(&scene, 5 * MS, 50 * MS);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "server-slow-service");
+	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
+	cr_assert_str_eq(finding_value(finding, "grows")->word, "yes");
+	cr_assert_not_null(strstr(finding->text, "they queue"), "%s", finding->text);
+	findings_free(findings);
+
+	/* always 20 */
+	scene = scene_new(2, PAIR_SERVER);
+	for (unsigned i = 0; i < 1000; i++)
+		scene_call(&scene, 0, PROC_READ, i * 255 * US, 5 * MS, 100 * US);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "server-slow-service");
+	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
+	cr_assert(!finding_value(finding, "grows")->known);
 	findings_free(findings);
 }
 
