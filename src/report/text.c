@@ -87,11 +87,13 @@ text_one_sided(const struct page *page)
 	if (report->two_sided || report->capture_count == 0)
 		return;
 	if (report->captures[0].side == PAIR_SERVER)
-		print_wrapped(page->out, "", "One capture, of the server: what it shows is the server's own time. "
-		    "With a capture of the client, too, the network's time can be told apart.");
+		print_wrapped(page->out, "", "One capture, of the server: it shows the server's own time, and can prove "
+		    "what is about the server. Of the network it shows TCP's round trips, of the client nothing: what is "
+		    "found there is a hint. With a capture of the client, too, the network's time can be told apart.");
 	else
-		print_wrapped(page->out, "", "One capture, of the client: what it shows is the time of the whole call. "
-		    "With a capture of the server, too, server and network can be told apart.");
+		print_wrapped(page->out, "", "One capture, of the client: it shows the time of the whole call. What of it "
+		    "the server takes is an estimate, latency less the shortest round trip, and what is found from that a "
+		    "hint. With a capture of the server, too, server and network can be told apart.");
 }
 
 static void

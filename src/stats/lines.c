@@ -45,6 +45,7 @@ struct line {
 struct lines {
 	struct line line[LINES_MAX];
 	unsigned count;
+	struct line together[2];	/* of all clients: to them, to their servers */
 	struct line *last[2];		/* found last, by direction of the segment */
 	uint8_t slot[SLOTS];		/* number + 1; 0: free. Few lines, so that collisions are bounded */
 };
@@ -62,6 +63,8 @@ lines_free(struct lines *lines)
 		return;
 	for (unsigned i = 0; i < lines->count; i++)
 		g_free(lines->line[i].rate);
+	g_free(lines->together[0].rate);
+	g_free(lines->together[1].rate);
 	g_free(lines);
 }
 
@@ -150,20 +153,9 @@ is_pause(struct line *line, int64_t gap_ns)
 	return true;
 }
 
-void
-lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, const struct packet *packet,
-    uint32_t payload_bytes)
+static void
+line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
-	const uint8_t *from = key->address[direction], *to = key->address[!direction];
-	struct line *line = lines->last[direction];
-	int64_t ts_ns = packet->ts_ns;
-
-	if (line == NULL || !is_line(line, from, to)) {
-		line = find_line(lines, from, to, true);
-		if (line == NULL)
-			return;
-		lines->last[direction] = line;
-	}
 	line->all_bytes += payload_bytes;
 	if (!line->open || ts_ns < line->last_ns || is_pause(line, ts_ns - line->last_ns)) {
 		close_chunk(line);
@@ -174,9 +166,27 @@ lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, co
 	line->last_ns = ts_ns;
 	line->frames++;
 	line->bytes += payload_bytes;
-	line->wire_bytes += packet->wire_len;
+	line->wire_bytes += wire_bytes;
 	if (line->frames >= CHUNK_FRAMES && ts_ns - line->start_ns >= CHUNK_NS)
 		close_chunk(line);
+}
+
+void
+lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, const struct packet *packet,
+    uint32_t payload_bytes)
+{
+	const uint8_t *from = key->address[direction], *to = key->address[!direction];
+	struct line *line = lines->last[direction];
+
+	if (line == NULL || !is_line(line, from, to)) {
+		line = find_line(lines, from, to, true);
+		if (line == NULL)
+			return;
+		lines->last[direction] = line;
+	}
+	line_add(line, packet->ts_ns, packet->wire_len, payload_bytes);
+	if (line->end != LINE_UNKNOWN)
+		line_add(&lines->together[line->end == LINE_TO_SERVER], packet->ts_ns, packet->wire_len, payload_bytes);
 }
 
 void
@@ -201,6 +211,26 @@ lines_break(struct lines *lines)
 		close_chunk(&lines->line[i]);
 		lines->line[i].open = false;
 	}
+	for (unsigned i = 0; i < 2; i++) {
+		close_chunk(&lines->together[i]);
+		lines->together[i].open = false;
+	}
+}
+
+static void
+line_merge(struct line *line, const struct line *part)
+{
+	line->all_bytes += part->all_bytes;
+	if (part->end != LINE_UNKNOWN)
+		line->end = part->end;
+	if (part->rate == NULL)
+		return;
+	if (line->rate == NULL)
+		line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
+	for (unsigned bucket = 0; bucket < OCTAVES * STEPS; bucket++) {
+		line->rate[bucket].time_ns += part->rate[bucket].time_ns;
+		line->rate[bucket].bytes += part->rate[bucket].bytes;
+	}
 }
 
 void
@@ -210,20 +240,11 @@ lines_merge(struct lines *into, const struct lines *from)
 		const struct line *part = &from->line[i];
 		struct line *line = find_line(into, part->from, part->to, true);
 
-		if (line == NULL)
-			continue;
-		line->all_bytes += part->all_bytes;
-		if (part->end != LINE_UNKNOWN)
-			line->end = part->end;
-		if (part->rate == NULL)
-			continue;
-		if (line->rate == NULL)
-			line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
-		for (unsigned bucket = 0; bucket < OCTAVES * STEPS; bucket++) {
-			line->rate[bucket].time_ns += part->rate[bucket].time_ns;
-			line->rate[bucket].bytes += part->rate[bucket].bytes;
-		}
+		if (line != NULL)
+			line_merge(line, part);
 	}
+	for (unsigned i = 0; i < 2; i++)
+		line_merge(&into->together[i], &from->together[i]);
 }
 
 uint64_t
@@ -279,5 +300,12 @@ lines_peak(const struct lines *lines, enum line_end end, const struct net_endpoi
 		if (found.time_ns > peak->time_ns)
 			*peak = found;
 	}
+	return peak->time_ns > 0;
+}
+
+bool
+lines_peak_together(const struct lines *lines, enum line_end end, struct line_peak *peak)
+{
+	peak_of(&lines->together[end == LINE_TO_SERVER], peak);
 	return peak->time_ns > 0;
 }

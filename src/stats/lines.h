@@ -45,5 +45,7 @@ uint64_t lines_bytes(const struct lines *lines, enum line_end end);
  * is one of them, any where it is NULL. False when nothing kept moving.
  */
 bool lines_peak(const struct lines *lines, enum line_end end, const struct net_endpoint *client, struct line_peak *peak);
+/* The same of all pairs towards that end taken together, from when it was known who calls. */
+bool lines_peak_together(const struct lines *lines, enum line_end end, struct line_peak *peak);
 
 #endif

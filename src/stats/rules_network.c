@@ -16,13 +16,14 @@ enum {
 	DELAY_LOW_NS = NS_PER_MS, DELAY_NS = 2 * NS_PER_MS,
 	DELAY_SHARE = 50,		/* per cent of all time that the empty path takes, at least */
 	/* A line is full: */
-	FULL_TIME = 70,			/* per cent of the time with calls in flight, at one rate, ... */
+	FULL_TIME = 60,			/* per cent of the time with calls in flight, at one rate, ... */
 	FULL_NETWORK = 50,		/* ... where so much of the calls' time is in the network, else ... */
 	FULL_TIME_ALONE = 90,
 	FULL_BYTES = 60,		/* per cent of the bytes, at the same rate */
-	FULL_PEAK_NS = 50 * NS_PER_MS,	/* and for so long at least */
+	FULL_PEAK_NS = 20 * NS_PER_MS,	/* and for so long at least */
 	FULL_PEAK_BYTES = 1 << 20,
 	FULL_CALLS = 3,			/* that moved data */
+	SHARED_QUEUED = 50,		/* per cent of all clients' data that waits where a line is shared */
 	QUEUE_NS = 100 * NS_PER_US,	/* queued on the way, in the median: more than stamps and cards scatter, */
 	QUEUE_SHARE = 50,		/* and more than so many per cent of the empty path */
 	IDLE_SHARE = 50,		/* a client that has nothing in flight for longer does not wait for the line ... */
@@ -53,16 +54,21 @@ receiving_line(const struct facts *facts, unsigned client, enum pair_side receiv
 	    receiver == PAIR_CLIENT ? NULL : from, peak);
 }
 
+static bool
+is_steady_over(const struct line_peak *peak, int64_t busy_ns, unsigned percent)
+{
+	return peak->time_ns >= FULL_PEAK_NS && peak->bytes >= FULL_PEAK_BYTES &&
+	    at_least((double)peak->time_ns, (double)busy_ns, percent) &&
+	    at_least((double)peak->bytes, (double)peak->all_bytes, FULL_BYTES);
+}
+
 /* For so many per cent of the time with calls in flight, data came in at one rate. */
 static bool
 is_steady(const struct facts *facts, unsigned client, const struct line_peak *peak, unsigned percent)
 {
 	const struct flight *flight = aggregate_flight(facts->aggregate, 1 + client);
-	int64_t busy_ns = flight_span_ns(flight) - flight_idle_ns(flight);
 
-	return peak->time_ns >= FULL_PEAK_NS && peak->bytes >= FULL_PEAK_BYTES &&
-	    at_least((double)peak->time_ns, (double)busy_ns, percent) &&
-	    at_least((double)peak->bytes, (double)peak->all_bytes, FULL_BYTES);
+	return is_steady_over(peak, flight_span_ns(flight) - flight_idle_ns(flight), percent);
 }
 
 static bool
@@ -193,7 +199,20 @@ struct full_line {
 	struct line_peak peak;
 	int64_t busy_ns, empty_ns, median_ns;
 	bool queued;			/* on the way: known from a path that was seen empty */
+	bool together;			/* of all clients, at the server */
 };
+
+/* What waits on the way to the receiver, in the median; false when it is not seen to. */
+static bool
+is_queued(const struct facts *facts, unsigned client, enum pair_side receiver, struct full_line *line)
+{
+	int64_t queue_ns;
+
+	line->empty_ns = base_ns(facts, client);
+	line->median_ns = dist_quantile(&aggregate_transit(facts->aggregate, client)->data[receiver], 500);
+	queue_ns = line->median_ns - line->empty_ns;
+	return queue_ns >= QUEUE_NS && at_least((double)queue_ns, (double)line->empty_ns, QUEUE_SHARE);
+}
 
 /*
  * Data comes in at one rate for most of the time that calls are in flight, so
@@ -210,7 +229,6 @@ find_full_line(const struct facts *facts, unsigned client, enum pair_side receiv
 	const struct flight *flight = aggregate_flight(facts->aggregate, 1 + client);
 	const struct stream_counters *tcp = &facts->captures[1 + client].tcp;
 	bool in_network = at_least((double)transit->network_ns, (double)transit->total_ns, FULL_NETWORK);
-	int64_t queue_ns;
 	bool constant;
 
 	*line = (struct full_line){ .client = client, .receiver = receiver };
@@ -218,13 +236,47 @@ find_full_line(const struct facts *facts, unsigned client, enum pair_side receiv
 	    !waits_for_line(facts, client))
 		return false;
 	line->busy_ns = flight_span_ns(flight) - flight_idle_ns(flight);
-	line->empty_ns = base_ns(facts, client);
-	line->median_ns = dist_quantile(&transit->data[receiver], 500);
-	queue_ns = line->median_ns - line->empty_ns;
-	line->queued = queue_ns >= QUEUE_NS && at_least((double)queue_ns, (double)line->empty_ns, QUEUE_SHARE);
+	line->queued = is_queued(facts, client, receiver, line);
 	constant = is_steady(facts, client, &line->peak, FULL_TIME_ALONE);
 	return line->queued ? constant || (in_network && is_steady(facts, client, &line->peak, FULL_TIME)) :
 	    constant && in_network && tcp->mid_stream == tcp->rpc_connections;
+}
+
+/*
+ * A line at the server that its clients share: each has a part that changes, but
+ * together they have one rate, nearly all the time, and for most of them data
+ * stands in a queue. At the server it is seen as its packets leave, which is as
+ * fast as acknowledgements let them.
+ */
+static bool
+find_shared_line(const struct facts *facts, enum pair_side receiver, struct full_line *line)
+{
+	const struct capture_facts *server = &facts->captures[0];
+	const struct flight *flight = aggregate_flight(facts->aggregate, 0);
+	uint64_t queued = 0, all = 0;
+
+	*line = (struct full_line){ .receiver = receiver, .together = true, .queued = true };
+	line->busy_ns = flight_span_ns(flight);
+	if (facts->capture_count <= 2 || server->lines == NULL || !lines_peak_together(server->lines,
+	    receiver == PAIR_CLIENT ? LINE_TO_CLIENT : LINE_TO_SERVER, &line->peak) ||
+	    !is_steady_over(&line->peak, line->busy_ns, FULL_TIME_ALONE))
+		return false;
+	for (unsigned client = 0; client + 1 < facts->capture_count; client++) {
+		uint64_t calls = aggregate_transit(facts->aggregate, client)->data[receiver].count;
+		struct full_line found;
+
+		if (calls == 0)
+			continue;
+		all += calls;
+		if (!is_queued(facts, client, receiver, &found))
+			continue;
+		queued += calls;
+		if (found.median_ns > line->median_ns) {
+			line->median_ns = found.median_ns;
+			line->empty_ns = found.empty_ns;
+		}
+	}
+	return all >= FULL_CALLS && at_least((double)queued, (double)all, SHARED_QUEUED);
 }
 
 static void
@@ -232,8 +284,8 @@ tell_full_line(const struct facts *facts, struct finding *finding, const struct 
 {
 	char rate[FORMAT_SIZE], share[PERCENT_SIZE], empty[FORMAT_SIZE], median[FORMAT_SIZE];
 	double busy = MIN((double)line->peak.time_ns / (double)line->busy_ns, 1);
-	g_autofree char *whose = client_words(facts, line->client);
-
+	g_autofree char *whose = line->together ? g_strdup(" (all clients together, at the server)") :
+	    client_words(facts, line->client);
 	g_autofree char *queue = line->queued ? g_strdup_printf(", and data stands in a queue on the way (%s there and back "
 	    "in the median, %s when nothing waits)", format_duration(median, line->median_ns),
 	    format_duration(empty, line->empty_ns)) : g_strdup("");
@@ -245,7 +297,7 @@ tell_full_line(const struct facts *facts, struct finding *finding, const struct 
 	finding->doubt = g_strdup_printf("A link of this speed, a shaper or policer, and the share of a faster link that others "
 	    "leave look the same: the speeds of all ports on the way and their counters tell which.%s", line->queued ? "" :
 	    " So does a TCP window that is just too small: a capture in which connections begin settles that.");
-	finding->confidence = line->queued ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+	finding->confidence = !line->queued ? CONFIDENCE_LOW : line->together ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	finding_bps(finding, "rate_bps", line->peak.rate_bps);
 	finding_word(finding, "direction", line->receiver == PAIR_CLIENT ? "to client" : "to server");
 	finding_share(finding, "busy_share", busy);
@@ -270,6 +322,9 @@ rule_network_bandwidth(const struct facts *facts, const struct findings *before,
 				fullest = line;
 		}
 	}
+	for (unsigned receiver = 0; fullest.peak.time_ns == 0 && receiver < 2; receiver++)
+		if (find_shared_line(facts, receiver, &line))
+			fullest = line;
 	if (fullest.peak.time_ns == 0)
 		return false;
 	tell_full_line(facts, finding, &fullest);

@@ -201,6 +201,43 @@ Test(rules, no_bandwidth_for_an_idle_application)
 	assert_found(&scene, "network-bandwidth", false);
 }
 
+/* Two clients share a line of 20 Mbit/s, now the one and now the other has most of it. */
+static void
+shared_line(struct scene *scene, int64_t way_ns)
+{
+	static const unsigned turns[] = { 0, 0, 0, 1, 0, 1, 1, 1 };
+
+	for (unsigned i = 0; i < 400; i++) {
+		unsigned client = turns[i % G_N_ELEMENTS(turns)];
+		int64_t at_ns = (int64_t)i * 44 * 600 * US;
+
+		/* each waits for the other, too: there is always a call of both in flight */
+		for (unsigned both = 0; both < 2; both++)
+			scene_call(scene, both, PROC_READ, at_ns, 44 * 600 * US - way_ns - 1500, way_ns);
+		for (unsigned part = 0; part < 4; part++)
+			scene_frames(scene, (client + part / 3) % 2, at_ns + part * 11 * 600 * US, 600 * US, 11);
+	}
+}
+
+Test(rules, bandwidth_that_clients_share)
+{
+	struct scene scene = scene_new(3, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	shared_line(&scene, 20 * MS);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "network-bandwidth");
+	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
+	cr_assert_float_eq((double)finding_value(finding, "rate_bps")->integer, 1460 * 8 / 600e-6, 3e5);
+	cr_assert_not_null(strstr(finding->text, "all clients together"), "%s", finding->text);
+	findings_free(findings);
+	/* no queue on the way: the server gives no more */
+	scene = scene_new(3, PAIR_SERVER);
+	shared_line(&scene, 120 * US);
+	assert_found(&scene, "network-bandwidth", false);
+}
+
 /* ---- server-slow-service ---- */
 
 Test(rules, slow_service)

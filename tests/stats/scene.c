@@ -75,17 +75,19 @@ void
 scene_frames(struct scene *scene, unsigned client, int64_t at_ns, int64_t gap_ns, unsigned frames)
 {
 	struct nfs_op op = build_op(PROC_READ, 0, 0);
-	struct lines *lines = scene->lines[1 + client];
 	struct flow_key key = { .port = { 700, 2049 } };
 	struct packet packet = { .wire_len = 1514, .cap_len = 1514 };
 
+	op.client.address[15] = (uint8_t)(op.client.address[15] + 10 * client);
 	memcpy(key.address[0], op.client.address, sizeof(key.address[0]));
 	memcpy(key.address[1], op.server.address, sizeof(key.address[1]));
 	for (unsigned i = 0; i < frames; i++) {
 		packet.ts_ns = BUILD_EPOCH_NS + at_ns + (int64_t)i * gap_ns;
-		lines_add(lines, &key, 1, &packet, 1460);
+		lines_add(scene->lines[1 + client], &key, 1, &packet, 1460);
+		lines_add(scene->lines[0], &key, 1, &packet, 1460);
+		lines_note(scene->lines[0], &op.client, &op.server);
 	}
-	lines_note(lines, &op.client, &op.server);
+	lines_note(scene->lines[1 + client], &op.client, &op.server);
 }
 
 struct findings *

@@ -28,7 +28,11 @@ struct scene scene_new(unsigned count, enum pair_side one_side);
 void scene_call(struct scene *scene, unsigned client, uint32_t procedure, int64_t at_ns, int64_t server_ns, int64_t way_ns);
 /* The same of a single capture. */
 void scene_call_alone(struct scene *scene, uint32_t procedure, int64_t at_ns, int64_t latency_ns);
-/* Data of 1460 bytes a frame comes in at a client, one every gap_ns, frames of them from at_ns on. */
+/*
+ * Data of 1460 bytes a frame comes in at a client, one every gap_ns, frames of
+ * them from at_ns on; the server's capture has them, too, in the order of the
+ * calls of this function, which is to be that of time.
+ */
 void scene_frames(struct scene *scene, unsigned client, int64_t at_ns, int64_t gap_ns, unsigned frames);
 /* What the rules find; the scene is used up. Caller frees. */
 struct findings *scene_judge(struct scene *scene);
