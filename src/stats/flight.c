@@ -17,7 +17,7 @@ close_stretch(struct flight *flight)
 {
 	int64_t pause_ns = idle_before(flight, flight->stretch[0].from_ns);
 
-	flight->idle_ns += pause_ns;
+	flight->idle_ns = sum_ns(flight->idle_ns, pause_ns);
 	flight->pause_ns = max_ns(flight->pause_ns, pause_ns);
 	flight->closed_ns = max_ns(flight->closed_ns, flight->stretch[0].to_ns);
 	flight->stretches--;
@@ -61,7 +61,7 @@ add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
 	if (flight->stretches == FLIGHT_STRETCHES) {
 		if (before == 0) {
 			/* earlier than all that are kept: closed as it comes */
-			flight->idle_ns += idle_before(flight, from_ns);
+			flight->idle_ns = sum_ns(flight->idle_ns, idle_before(flight, from_ns));
 			flight->closed_ns = max_ns(flight->closed_ns, to_ns);
 			return;
 		}
@@ -120,7 +120,7 @@ flight_merge(struct flight *into, const struct flight *from)
 	into->last_ns = max_ns(into->last_ns, from->last_ns);
 	if (from->closed_ns > from->first_ns)
 		add_stretch(into, from->first_ns, from->closed_ns);
-	into->idle_ns += from->idle_ns;
+	into->idle_ns = sum_ns(into->idle_ns, from->idle_ns);
 	into->pause_ns = max_ns(into->pause_ns, from->pause_ns);
 	for (unsigned i = 0; i < from->stretches; i++)
 		add_stretch(into, from->stretch[i].from_ns, from->stretch[i].to_ns);
@@ -138,7 +138,7 @@ flight_idle_ns(const struct flight *flight)
 	int64_t idle_ns = flight->idle_ns, end_ns = flight->closed_ns;
 
 	for (unsigned i = 0; i < flight->stretches; i++) {
-		idle_ns += max_ns(duration_ns(end_ns, flight->stretch[i].from_ns), 0);
+		idle_ns = sum_ns(idle_ns, max_ns(duration_ns(end_ns, flight->stretch[i].from_ns), 0));
 		end_ns = flight->stretch[i].to_ns;
 	}
 	return min_ns(idle_ns, flight_span_ns(flight));

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/arith.h"
+#include "stats/rows.h"
 
 enum {
 	SLOTS = 4 * LINES_MAX,
@@ -20,6 +21,7 @@ enum {
 	 * what came within some 100 us at once, so that shorter gaps mean nothing.
 	 */
 	GAP_NS = 200 * NS_PER_US,
+	GAP_MOST_S = 60,		/* a gap that long is a pause whatever came before it */
 	GAP_SPACINGS = 4,		/* mean distances of the frames of the chunk, or of the one before */
 	PEAK_PART = 8,			/* a peak is wide by this part of its rate on either side */
 };
@@ -124,14 +126,14 @@ bucket_middle(unsigned bucket)
 static void
 close_chunk(struct line *line)
 {
-	int64_t time_ns = line->last_ns - line->start_ns;
+	int64_t time_ns = duration_ns(line->start_ns, line->last_ns);
 	struct at_rate *rate;
 
 	if (line->frames > 0 && time_ns > 0) {
 		if (line->rate == NULL)
 			line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
 		rate = &line->rate[bucket_of((uint64_t)((double)line->wire_bytes * 8e9 / (double)time_ns))];
-		rate->time_ns += time_ns;
+		rate->time_ns = sum_ns(rate->time_ns, time_ns);
 		rate->bytes += line->bytes;
 		line->spacing_ns = time_ns / line->frames;
 	}
@@ -146,6 +148,8 @@ is_pause(struct line *line, int64_t gap_ns)
 {
 	int64_t spacing_ns = line->frames > 0 ? (line->last_ns - line->start_ns) / line->frames : line->spacing_ns;
 
+	if (gap_ns / NS_PER_S >= GAP_MOST_S)
+		return true;
 	if (gap_ns <= GAP_NS || gap_ns / GAP_SPACINGS <= spacing_ns)
 		return false;
 	if (line->frames == 0)
@@ -157,7 +161,7 @@ static void
 line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
 	line->all_bytes += payload_bytes;
-	if (!line->open || ts_ns < line->last_ns || is_pause(line, ts_ns - line->last_ns)) {
+	if (!line->open || ts_ns < line->last_ns || is_pause(line, duration_ns(line->last_ns, ts_ns))) {
 		close_chunk(line);
 		line->start_ns = line->last_ns = ts_ns;
 		line->open = true;
@@ -228,7 +232,7 @@ line_merge(struct line *line, const struct line *part)
 	if (line->rate == NULL)
 		line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
 	for (unsigned bucket = 0; bucket < OCTAVES * STEPS; bucket++) {
-		line->rate[bucket].time_ns += part->rate[bucket].time_ns;
+		line->rate[bucket].time_ns = sum_ns(line->rate[bucket].time_ns, part->rate[bucket].time_ns);
 		line->rate[bucket].bytes += part->rate[bucket].bytes;
 	}
 }
@@ -264,7 +268,7 @@ peak_of(const struct line *line, struct line_peak *peak)
 {
 	*peak = (struct line_peak){ .all_bytes = line->all_bytes };
 	for (unsigned bucket = 0; line->rate != NULL && bucket < OCTAVES * STEPS; bucket++)
-		peak->moving_ns += line->rate[bucket].time_ns;
+		peak->moving_ns = sum_ns(peak->moving_ns, line->rate[bucket].time_ns);
 	for (unsigned middle = 0; line->rate != NULL && middle < OCTAVES * STEPS; middle++) {
 		double low = bucket_middle(middle) * (1 - 1.0 / PEAK_PART);
 		double high = bucket_middle(middle) * (1 + 1.0 / PEAK_PART);
@@ -274,7 +278,7 @@ peak_of(const struct line *line, struct line_peak *peak)
 		if (line->rate[middle].time_ns == 0)
 			continue;
 		for (unsigned i = bucket_of((uint64_t)low); i <= bucket_of((uint64_t)high); i++) {
-			time_ns += line->rate[i].time_ns;
+			time_ns = sum_ns(time_ns, line->rate[i].time_ns);
 			bytes += line->rate[i].bytes;
 		}
 		if (time_ns <= peak->time_ns)

@@ -59,6 +59,17 @@ duration_ns(int64_t from_ns, int64_t to_ns)
 	return duration;
 }
 
+/* The sum of two durations, which stops where 64 bits end. */
+static inline int64_t
+sum_ns(int64_t a_ns, int64_t b_ns)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a_ns, b_ns, &sum))
+		return a_ns < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 /* The op of the pair that has a field (enum op_has), the client's first; NULL when neither has. */
 const struct nfs_op *pair_with(const struct op_pair *pair, uint32_t field);
 /* The size of the call: moved, else requested bytes; false when neither is known. */

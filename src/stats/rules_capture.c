@@ -4,6 +4,7 @@
  * needs it to read the report or would do better next time.
  */
 #include "base/arith.h"
+#include "stats/rows.h"
 #include "stats/rule_help.h"
 
 enum {
@@ -113,7 +114,7 @@ rule_capture_overlap(const struct facts *facts, const struct findings *before, s
 	    facts->correlated->matches[MATCH_MATCHED] + facts->correlated->matches[MATCH_PARTIAL]);
 	if (facts->correlated->overlap_last_ns > 0)
 		finding_ns(finding, "overlap_ns",
-		    facts->correlated->overlap_last_ns - facts->correlated->overlap_first_ns);
+		    duration_ns(facts->correlated->overlap_first_ns, facts->correlated->overlap_last_ns));
 	else
 		finding_unknown(finding, "overlap_ns");
 	return true;

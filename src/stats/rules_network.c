@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/format.h"
 #include "stats/flight.h"
+#include "stats/rows.h"
 #include "stats/rule_help.h"
 #include "stats/transit.h"
 
@@ -210,7 +211,7 @@ is_queued(const struct facts *facts, unsigned client, enum pair_side receiver, s
 
 	line->empty_ns = base_ns(facts, client);
 	line->median_ns = dist_quantile(&aggregate_transit(facts->aggregate, client)->data[receiver], 500);
-	queue_ns = line->median_ns - line->empty_ns;
+	queue_ns = duration_ns(line->empty_ns, line->median_ns);
 	return queue_ns >= QUEUE_NS && at_least((double)queue_ns, (double)line->empty_ns, QUEUE_SHARE);
 }
 
@@ -302,7 +303,7 @@ tell_full_line(const struct facts *facts, struct finding *finding, const struct 
 	finding_word(finding, "direction", line->receiver == PAIR_CLIENT ? "to client" : "to server");
 	finding_share(finding, "busy_share", busy);
 	if (line->queued)
-		finding_ns(finding, "queue_p50_ns", line->median_ns - line->empty_ns);
+		finding_ns(finding, "queue_p50_ns", duration_ns(line->empty_ns, line->median_ns));
 	else
 		finding_unknown(finding, "queue_p50_ns");
 }

@@ -19,8 +19,8 @@ serial_add(struct serial *serial, const struct nfs_op *op)
 	if (follows && op->call_first_ns >= file->reply_last_ns) {
 		serial->in_turn++;
 		serial->bytes += op->moved_bytes;
-		serial->time_ns += duration_ns(op->call_first_ns, op->reply_last_ns);
-		serial->gap_ns += duration_ns(file->reply_last_ns, op->call_first_ns);
+		serial->time_ns = sum_ns(serial->time_ns, duration_ns(op->call_first_ns, op->reply_last_ns));
+		serial->gap_ns = sum_ns(serial->gap_ns, duration_ns(file->reply_last_ns, op->call_first_ns));
 	}
 	*file = (struct serial_file){
 		.file = op->file,
@@ -37,6 +37,6 @@ serial_merge(struct serial *into, const struct serial *from)
 	into->sequential += from->sequential;
 	into->in_turn += from->in_turn;
 	into->bytes += from->bytes;
-	into->time_ns += from->time_ns;
-	into->gap_ns += from->gap_ns;
+	into->time_ns = sum_ns(into->time_ns, from->time_ns);
+	into->gap_ns = sum_ns(into->gap_ns, from->gap_ns);
 }
