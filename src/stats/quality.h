@@ -103,8 +103,9 @@ struct verdict {
 	/*
 	 * high: good quality and at least VERDICT_HIGH_PPM; one of them missing:
 	 * medium; both: low, and so is a verdict of none. network is medium at
-	 * most: the client's own part is not measured and is still in it. With good
-	 * quality, the confidence of the finding that it names, if that is higher.
+	 * most: the client's own part is not measured and is still in it. Where a
+	 * finding marks the part as slow, it is that of the finding, medium at most
+	 * unless the quality is good.
 	 */
 	enum confidence confidence;
 	char *text;		/* owned: one sentence, without a full stop */

@@ -1,6 +1,8 @@
 /*
  * Rules about the server.
  */
+#include <math.h>
+
 #include "base/arith.h"
 #include "base/format.h"
 #include "rpc/names.h"
@@ -133,20 +135,27 @@ operation_words(const struct slow *slow)
 
 enum growth { GROWTH_UNKNOWN, GROWTH_NO, GROWTH_YES };
 
-/* Does the server take longer when more calls are in it? Where the number hardly changes, it cannot be told. */
+/*
+ * Does the server take longer when more calls are in it, as many as usual or
+ * more, than at few? Where the number hardly changes, it cannot be told.
+ */
 static enum growth
 growth_of(const struct facts *facts)
 {
 	const struct concurrency *concurrency = facts->captures[0].side == PAIR_SERVER ?
 	    aggregate_concurrency(facts->aggregate, 0) : NULL;
 	const struct depth *depth = concurrency != NULL ? concurrency_server(concurrency) : NULL;
-	double ratio;
+	struct depth_growth growth;
+	double usual;
 
-	if (depth == NULL || depth->calls == 0)
+	if (depth == NULL || depth->calls == 0 || depth_busy_ns(depth) <= 0)
 		return GROWTH_UNKNOWN;
-	if (depth_growth(depth, &ratio))
-		return at_least(ratio, 1, GROWS) ? GROWTH_YES : GROWTH_NO;
-	return at_least((double)depth->sum_ns, (double)depth_busy_ns(depth), ALONE) ? GROWTH_UNKNOWN : GROWTH_NO;
+	usual = (double)depth->sum_ns / (double)depth_busy_ns(depth);
+	if (!at_least(usual, 1, ALONE))
+		return GROWTH_NO;
+	if (!depth_growth(depth, (uint32_t)CLAMP(ceil(usual), 2, depth->max), &growth))
+		return GROWTH_UNKNOWN;
+	return !at_least(growth.ratio, 1, GROWS) ? GROWTH_NO : growth.least > 1 ? GROWTH_YES : GROWTH_UNKNOWN;
 }
 
 static const char *const growth_sentences[] = {

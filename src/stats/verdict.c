@@ -116,8 +116,8 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 	fault = finding_for(findings, verdict->component, false);
 	verdict->text = part_words(verdict->component, share, findings);
 	verdict->confidence = confidence_of(verdict->component, quality->level, share);
-	if (fault != NULL && quality->level == QUALITY_GOOD)
-		verdict->confidence = MIN(verdict->confidence, fault->confidence);
+	if (fault != NULL)
+		verdict->confidence = MAX(fault->confidence, quality->level == QUALITY_GOOD ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 	return verdict;
 }
 

@@ -298,10 +298,10 @@ Test(rules, slow_service_and_calls_in_flight)
 	cr_assert_not_null(strstr(finding->text, "they queue"), "%s", finding->text);
 	findings_free(findings);
 
-	/* always 20 */
+	/* always two */
 	scene = scene_new(2, PAIR_SERVER);
 	for (unsigned i = 0; i < 1000; i++)
-		scene_call(&scene, 0, PROC_READ, i * 255 * US, 5 * MS, 100 * US);
+		scene_call(&scene, 0, PROC_READ, (int64_t)i * 2550 * US, 5 * MS, 100 * US);
 	findings = scene_judge(&scene);
 	finding = finding_there(findings, "server-slow-service");
 	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
