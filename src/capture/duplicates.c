@@ -8,6 +8,7 @@
 #include "capture/duplicates.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "base/arith.h"
 
@@ -19,19 +20,19 @@ enum {
 	NAMELESS_NS = 100 * NS_PER_US,	/* of packets without an identification: a host can send the same bytes again */
 	DATAGRAM_HASHED = 64,	/* bytes of a datagram's payload: XID, procedure, the beginning of the arguments */
 	RING = 512,		/* packets; a power of two */
-	HEADS = 4096,		/* a power of two; so many that most lead nowhere, which the processor foresees */
+	HEADS = 2048,		/* a power of two; so many that most lead nowhere, which the processor foresees */
 };
 
 struct entry {
 	uint64_t hash;
 	int64_t ts_ns;
-	uint64_t before;	/* serial of an older entry with the same head */
+	uint32_t before;	/* serial of an older entry with the same head */
 };
 
 struct duplicates {
 	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
-	uint64_t serial;	/* of the next entry; starts where 0 is out of the ring */
-	uint64_t heads[HEADS];	/* serials */
+	uint32_t serial;	/* of the next entry; starts where 0 is out of the ring; begins again some time */
+	uint32_t heads[HEADS];	/* serials */
 	struct entry ring[RING];
 };
 
@@ -51,34 +52,67 @@ duplicates_free(struct duplicates *duplicates)
 	g_free(duplicates);
 }
 
+static uint64_t
+load64(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof word);
+	return word;
+}
+
+static uint64_t
+load32(const uint8_t *bytes)
+{
+	uint32_t word;
+
+	memcpy(&word, bytes, sizeof word);
+	return word;
+}
+
+/* Both halves of the product. */
+static uint64_t
+fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /*
- * Of all that two copies have in common and two packets have not. None of the
- * three hashes waits for another one; their lengths differ, so that they are
- * different functions. The TTL, the traffic class and the link header may differ
- * between copies, and so may the checksum: before the device fills it in, it is
- * that of the pseudo header. Urgent pointer and options follow it.
+ * Of all that two copies have in common and two packets have not: addresses and
+ * ports (the flow's hash), lengths, and the TCP header. The TTL, the traffic
+ * class and the link header may differ between copies, and so may the checksum:
+ * before the device fills it in, it is that of the pseudo header.
+ *
+ *	4    seq  8  ack  12  flags, window  16 checksum  18 urgent  20 options, mostly 12 bytes
  */
 static uint64_t
-packet_hash(uint64_t seed, const struct segment *segment)
+packet_hash(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
 {
-	enum { CHECKSUM = 16, BEHIND_CHECKSUM = 18 };
+	enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12 };
+	const uint8_t *header = segment->header;
 	uint64_t lengths = (uint64_t)segment->payload_wire_len << 32 |
-	    (uint32_t)segment->direction << 16 | segment->ip_id;
+	    (uint64_t)segment->direction << 16 | segment->ip_id;
+	uint64_t flags = load32(header + FLAGS) | (uint64_t)header[URGENT] << 32 | (uint64_t)header[URGENT + 1] << 40;
+	uint64_t hash = fold(load64(header + SEQUENCE) ^ seed, (lengths * UINT64_C(0xd6e8feb86659fd93)) ^ flow_hash);
+	uint32_t options_len = segment->header_len - OPTIONS;
 
-	return XXH3_64bits_withSeed(&segment->key, sizeof(segment->key), seed + lengths) ^
-	    XXH3_64bits_withSeed(segment->header, CHECKSUM, seed) ^
-	    XXH3_64bits_withSeed(segment->header + BEHIND_CHECKSUM, segment->header_len - BEHIND_CHECKSUM, seed);
+	if (options_len == TIME_STAMPS)
+		return hash ^ fold(load64(header + OPTIONS) ^ ~seed,
+		    load32(header + OPTIONS + 8) ^ flags * UINT64_C(0x9e3779b97f4a7c15) ^ flow_hash);
+	return hash ^ fold(flags ^ ~seed, XXH3_64bits_withSeed(header + OPTIONS, options_len, seed) ^ flow_hash);
 }
 
 /* Remembers a packet; true when one with this hash came less than window_ns before or after it. */
 static bool
 seen(struct duplicates *duplicates, uint64_t hash, int64_t ts_ns, int64_t window_ns)
 {
-	uint64_t *head = &duplicates->heads[hash % HEADS];
+	uint32_t *head = &duplicates->heads[hash % HEADS];
 	struct entry *entry;
 
 	/* The latest entry with the hash decides; those before it are further away. */
-	for (uint64_t at = *head; duplicates->serial - at <= RING; at = entry->before) {
+	for (uint32_t at = *head; duplicates->serial - at <= RING; at = entry->before) {
 		int64_t apart_ns;
 
 		entry = &duplicates->ring[at % RING];
@@ -96,12 +130,12 @@ seen(struct duplicates *duplicates, uint64_t hash, int64_t ts_ns, int64_t window
 }
 
 bool
-duplicates_seen(struct duplicates *duplicates, const struct segment *segment)
+duplicates_seen(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash)
 {
 	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
 	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
 		return false;
-	return seen(duplicates, packet_hash(duplicates->seed, segment), segment->packet->ts_ns,
+	return seen(duplicates, packet_hash(duplicates->seed, segment, flow_hash), segment->packet->ts_ns,
 	    segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS);
 }
 

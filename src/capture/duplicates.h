@@ -16,8 +16,8 @@ struct duplicates;
 
 struct duplicates *duplicates_new(void);
 void duplicates_free(struct duplicates *duplicates);
-/* True when the packet of this segment was seen before; then it is to be ignored. */
-bool duplicates_seen(struct duplicates *duplicates, const struct segment *segment);
+/* True when the packet of this segment was seen before; then it is to be ignored. flow_hash: of its key, not to be foreseen. */
+bool duplicates_seen(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash);
 /* The same of a piece of a UDP datagram. RPC sends nothing again so soon, with or without an identification. */
 bool duplicates_seen_datagram(struct duplicates *duplicates, const struct datagram *datagram);
 

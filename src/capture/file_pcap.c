@@ -44,6 +44,7 @@ struct file_pcap {
 	int fraction_ns;		/* the unit of a stamp's second half */
 	uint8_t lengths;		/* which of the two comes first */
 	bool swapped;
+	bool is_plain;			/* lengths and byte order are as this host likes them */
 };
 
 static enum lengths
@@ -67,6 +68,7 @@ take_header(struct file_pcap *file, pcap_t *pcap)
 	file->snaplen = (uint32_t)pcap_snapshot(pcap);
 	file->fraction_ns = magic == MAGIC_NANOSECONDS ? 1 : NS_PER_US;
 	file->lengths = (uint8_t)lengths_of(pcap_major_version(pcap), pcap_minor_version(pcap));
+	file->is_plain = !file->swapped && file->lengths == CAPTURED_FIRST;
 	file->facts = (struct file_facts){
 		.link_type = pcap_datalink(pcap),
 		.snaplen = file->snaplen,
@@ -121,11 +123,28 @@ too_long(struct file_pcap *file, uint32_t cap_len)
  * within its second.
  */
 static int64_t
-stamp_ns(const struct file_pcap *file, const uint32_t head[4])
+stamp_ns(const struct file_pcap *file, uint32_t seconds, uint32_t fraction)
 {
-	int64_t fraction_ns = (int64_t)(int32_t)head[1] * file->fraction_ns;
+	int64_t fraction_ns = (int64_t)(int32_t)fraction * file->fraction_ns;
 
-	return head[0] * (int64_t)NS_PER_S + CLAMP(fraction_ns, 0, NS_PER_S - 1);
+	if (G_UNLIKELY((uint64_t)fraction_ns >= NS_PER_S))
+		fraction_ns = fraction_ns < 0 ? 0 : NS_PER_S - 1;
+	return seconds * (int64_t)NS_PER_S + fraction_ns;
+}
+
+/* The head in this host's order, the captured length first. */
+static void
+put_right(const struct file_pcap *file, uint32_t head[4])
+{
+	if (file->swapped)
+		for (unsigned i = 0; i < 4; i++)
+			head[i] = GUINT32_SWAP_LE_BE(head[i]);
+	if (file->lengths == ORIGINAL_FIRST || (file->lengths == EITHER_FIRST && head[2] > head[3])) {
+		uint32_t original = head[2];
+
+		head[2] = head[3];
+		head[3] = original;
+	}
 }
 
 static enum file_result
@@ -138,29 +157,24 @@ next_packet(void *context, struct packet *packet)
 	if (G_UNLIKELY(!bytes_look(bytes, file->head_len)))
 		return bytes_left(bytes) == 0 && bytes->error == 0 ? FILE_END : file_ends_here(bytes, file->text);
 	memcpy(head, bytes->place, sizeof head);
-	if (file->swapped)
-		for (unsigned i = 0; i < 4; i++)
-			head[i] = GUINT32_SWAP_LE_BE(head[i]);
+	if (!file->is_plain)
+		put_right(file, head);
 	cap_len = head[2];
 	wire_len = head[3];
-	if (file->lengths == ORIGINAL_FIRST || (file->lengths == EITHER_FIRST && cap_len > wire_len)) {
-		cap_len = head[3];
-		wire_len = head[2];
-	}
 	if (G_UNLIKELY(cap_len > FILE_CAPTURED_MOST))
 		return too_long(file, cap_len);
 	if (G_UNLIKELY(!bytes_look(bytes, file->head_len + cap_len)))
 		return file_ends_here(bytes, file->text);
 	if (G_UNLIKELY((head[0] | head[1] | cap_len | wire_len) == 0))
 		return FILE_BLANK;
-	packet->ts_ns = stamp_ns(file, head);
+	packet->ts_ns = stamp_ns(file, head[0], head[1]);
 	packet->link_type = file->facts.link_type;
 	packet->data = bytes->place + file->head_len;
+	bytes_pass(bytes, file->head_len + cap_len);
+	__builtin_prefetch(bytes->place);
 	/* libpcap, and so every tool, takes no more of a packet than the file's header allows */
 	packet->cap_len = MIN(cap_len, file->snaplen);
 	packet->wire_len = MAX(wire_len, packet->cap_len);
-	bytes_pass(bytes, file->head_len + cap_len);
-	__builtin_prefetch(bytes->place);
 	return FILE_PACKET;
 }
 

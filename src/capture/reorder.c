@@ -4,9 +4,9 @@
 #include <string.h>
 
 enum {
-	SLOTS = REORDER_PACKETS + 1,	/* those that wait, and the one that came */
 	CACHE_LINE = 64,
 	AHEAD = 2,			/* packets that are fetched in front of their turn */
+	SLOTS = REORDER_PACKETS + 3,	/* those that wait, the one that came, the room for the next, the one that is lent out */
 	RING = 256,			/* places; positions are of 8 bits and wrap by themselves */
 };
 
@@ -17,28 +17,30 @@ struct slot {
 	bool stepped;
 };
 
-/* Those that wait are in a ring by stamp, equal stamps in the order of the file; the rest are a stack. */
+/*
+ * The slots that wait are in a ring by stamp, equal stamps in the order of the
+ * file. Behind it are the others, the room first: every slot is always in the
+ * ring once.
+ */
 struct reorder {
-	struct slot slot[SLOTS + 1];	/* one more: the one that is lent out */
+	struct slot slot[SLOTS];
 	uint8_t order[RING];		/* slots */
-	uint8_t head, tail;		/* positions of the oldest, and behind the newest */
-	uint8_t unused[SLOTS + 1];
-	unsigned unused_count;
-	unsigned passing;		/* of those that wait, in front of a step of the clock: they go first */
-	int lent;			/* slot, -1: none */
+	uint8_t head, tail;		/* positions of the oldest that waits, and behind the newest */
+	uint8_t passing;		/* of those that wait, in front of a step of the clock: they go first */
+	uint8_t end;			/* position behind the slots that do not wait */
+	bool lent;			/* the slot in front of head */
 };
 
-G_STATIC_ASSERT(SLOTS + 1 < RING);
+G_STATIC_ASSERT(SLOTS < RING);
 
 struct reorder *
 reorder_new(void)
 {
 	struct reorder *reorder = g_new0(struct reorder, 1);
 
-	for (unsigned i = 0; i <= SLOTS; i++)
-		reorder->unused[i] = (uint8_t)i;
-	reorder->unused_count = SLOTS + 1;
-	reorder->lent = -1;
+	for (unsigned i = 0; i < SLOTS; i++)
+		reorder->order[i] = (uint8_t)i;
+	reorder->end = SLOTS;
 	return reorder;
 }
 
@@ -47,7 +49,7 @@ reorder_free(struct reorder *reorder)
 {
 	if (reorder == NULL)
 		return;
-	for (unsigned i = 0; i <= SLOTS; i++)
+	for (unsigned i = 0; i < SLOTS; i++)
 		g_free(reorder->slot[i].copy);
 	g_free(reorder);
 }
@@ -64,14 +66,15 @@ waiting(const struct reorder *reorder)
 	return (uint8_t)(reorder->tail - reorder->head);
 }
 
-/* Where a packet belongs that is not the newest; those behind it make room. */
-static uint8_t
-make_room(struct reorder *reorder, int64_t ts_ns)
+/* The newest slot goes to where its packet belongs; those behind that make room. */
+static void
+sort_in(struct reorder *reorder)
 {
-	uint8_t at = reorder->tail;
+	uint8_t at = (uint8_t)(reorder->tail - 1), index = reorder->order[at];
+	int64_t ts_ns = reorder->slot[index].packet.ts_ns;
 
 	/* nothing goes in front of a step */
-	for (unsigned left = waiting(reorder); left > reorder->passing; left--) {
+	for (unsigned left = waiting(reorder) - 1; left > reorder->passing; left--) {
 		uint8_t before = (uint8_t)(at - 1);
 
 		if (slot_at(reorder, before)->packet.ts_ns <= ts_ns)
@@ -79,30 +82,34 @@ make_room(struct reorder *reorder, int64_t ts_ns)
 		reorder->order[at] = reorder->order[before];
 		at = before;
 	}
-	return at;
+	reorder->order[at] = index;
+}
+
+struct packet *
+reorder_room(struct reorder *reorder)
+{
+	return &slot_at(reorder, reorder->tail)->packet;
 }
 
 void
-reorder_push(struct reorder *reorder, const struct packet *packet)
+reorder_push(struct reorder *reorder)
 {
-	uint8_t index = reorder->unused[--reorder->unused_count];
-	struct slot *slot = &reorder->slot[index];
+	struct slot *slot = slot_at(reorder, reorder->tail);
 	unsigned count = waiting(reorder);
-	uint8_t at = reorder->tail;
+	int64_t newest_ns;
 
-	slot->packet = *packet;
 	slot->stepped = false;
-	if (count > 0) {
-		int64_t newest_ns = slot_at(reorder, (uint8_t)(at - 1))->packet.ts_ns;
-
-		if (reorder->passing == 0 && packet->ts_ns < newest_ns - REORDER_NS)
-			reorder->passing = count;
-		slot->stepped = reorder->passing > 0 && reorder->passing == count;
-		if (packet->ts_ns < newest_ns)
-			at = make_room(reorder, packet->ts_ns);
-	}
-	reorder->order[at] = index;
 	reorder->tail++;
+	if (count == 0)
+		return;
+	newest_ns = slot_at(reorder, (uint8_t)(reorder->tail - 2))->packet.ts_ns;
+	if (reorder->passing == 0 && slot->packet.ts_ns >= newest_ns)
+		return;
+	if (reorder->passing == 0 && slot->packet.ts_ns < newest_ns - REORDER_NS)
+		reorder->passing = (uint8_t)count;
+	slot->stepped = reorder->passing > 0 && reorder->passing == count;
+	if (slot->packet.ts_ns < newest_ns)
+		sort_in(reorder);
 }
 
 /* A packet's headers into the cache. */
@@ -113,30 +120,30 @@ fetch(const uint8_t *data)
 	__builtin_prefetch((const void *)((uintptr_t)data + CACHE_LINE));
 }
 
-bool
-reorder_pop(struct reorder *reorder, bool drain, struct packet *packet, bool *stepped)
+const struct packet *
+reorder_pop(struct reorder *reorder, bool drain, bool *stepped)
 {
 	unsigned count = waiting(reorder);
 	const struct slot *slot;
 
-	if (reorder->lent >= 0) {
-		reorder->unused[reorder->unused_count++] = (uint8_t)reorder->lent;
-		reorder->lent = -1;
+	if (reorder->lent) {
+		reorder->order[reorder->end++] = reorder->order[(uint8_t)(reorder->head - 1)];
+		reorder->lent = false;
 	}
 	if (count == 0)
-		return false;
+		return NULL;
 	slot = slot_at(reorder, reorder->head);
 	if (!drain && reorder->passing == 0 && count <= REORDER_PACKETS &&
 	    slot_at(reorder, (uint8_t)(reorder->tail - 1))->packet.ts_ns - slot->packet.ts_ns <= REORDER_NS)
-		return false;
-	reorder->lent = reorder->order[reorder->head++];
+		return NULL;
+	if (count > AHEAD)
+		fetch(slot_at(reorder, (uint8_t)(reorder->head + AHEAD))->packet.data);
+	reorder->head++;
+	reorder->lent = true;
 	if (reorder->passing > 0)
 		reorder->passing--;
-	*packet = slot->packet;
 	*stepped = slot->stepped;
-	if (count > AHEAD)
-		fetch(slot_at(reorder, (uint8_t)(reorder->head + AHEAD - 1))->packet.data);
-	return true;
+	return &slot->packet;
 }
 
 static void

@@ -17,18 +17,21 @@ struct reorder;
 
 struct reorder *reorder_new(void);
 void reorder_free(struct reorder *reorder);
+/* Where the next packet is to be put; reorder_push takes it. The same one until then. */
+struct packet *reorder_room(struct reorder *reorder);
 /*
- * Takes a packet, whose bytes stay where they are until reorder_gone or its turn
- * comes. A stamp further back than the window is no disorder but a clock that
- * was set: what waits comes out first, as it is.
+ * Takes the packet in the room, whose bytes stay where they are until
+ * reorder_gone or its turn comes. A stamp further back than the window is no
+ * disorder but a clock that was set: what waits comes out first, as it is.
  */
-void reorder_push(struct reorder *reorder, const struct packet *packet);
+void reorder_push(struct reorder *reorder);
 /* A source_gone_fn, context is the reorder: packets that wait and lie there are copied. */
 void reorder_gone(void *context, const uint8_t *from, const uint8_t *to);
 /*
- * The next packet whose turn has come, borrowed until the next call; drain:
- * nothing more will be pushed. *stepped: the clock was set back in front of it.
+ * The next packet whose turn has come, borrowed until the next call but of
+ * reorder_gone; NULL: there is none. drain: nothing more will be pushed.
+ * *stepped: the clock was set back in front of it.
  */
-bool reorder_pop(struct reorder *reorder, bool drain, struct packet *packet, bool *stepped);
+const struct packet *reorder_pop(struct reorder *reorder, bool drain, bool *stepped);
 
 #endif

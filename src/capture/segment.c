@@ -1,5 +1,7 @@
 #include "capture/segment.h"
 
+#include <glib.h>
+#include <pcap/dlt.h>
 #include <string.h>
 
 #include "capture/ip.h"
@@ -21,43 +23,41 @@ static const uint8_t result_of[] = {
 	[LAYER_BAD] = SEGMENT_BAD,
 };
 
-/* Less than, equal to or greater than 0: how the source compares with the destination. */
-static int
-compare_endpoints(const struct ip_header *ip, uint16_t source_port, uint16_t destination_port)
+/* An IPv4 address mapped into IPv6, in whole words: it is read as such at once. */
+static void
+map_address(uint8_t to[16], uint32_t address)
 {
-	int order;
+	const uint64_t words[2] = { 0, GUINT64_TO_BE(UINT64_C(0xffff) << 32 | address) };
 
-	if (ip->version == 4) {
-		uint32_t source = load_be32(ip->source);
-		uint32_t destination = load_be32(ip->destination);
-
-		order = (source > destination) - (source < destination);
-	} else {
-		order = memcmp(ip->source, ip->destination, 16);
-	}
-	return order != 0 ? order : (int)source_port - destination_port;
+	memcpy(to, &words[0], sizeof words[0]);
+	memcpy(to + sizeof words[0], &words[1], sizeof words[1]);
 }
 
-static void
-set_address(uint8_t to[16], const struct ip_header *ip, const uint8_t *address)
+static uint8_t
+make_ipv4(struct flow_key *key, const struct ip_header *ip, uint16_t source_port, uint16_t destination_port)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	uint32_t source = load_be32(ip->source), destination = load_be32(ip->destination);
+	unsigned from = source != destination ? source > destination : source_port > destination_port;
 
-	if (ip->version == 4) {
-		memcpy(to, mapped, sizeof(mapped));
-		memcpy(to + sizeof(mapped), address, 4);
-	} else {
-		memcpy(to, address, 16);
-	}
+	map_address(key->address[from], source);
+	map_address(key->address[!from], destination);
+	key->port[from] = source_port;
+	key->port[!from] = destination_port;
+	return (uint8_t)from;
 }
 
 uint8_t
 flow_key_make(struct flow_key *key, const struct ip_header *ip, uint16_t source_port, uint16_t destination_port)
 {
-	unsigned from = compare_endpoints(ip, source_port, destination_port) > 0;
+	unsigned from;
+	int order;
 
-	set_address(key->address[from], ip, ip->source);
-	set_address(key->address[!from], ip, ip->destination);
+	if (ip->version == 4)
+		return make_ipv4(key, ip, source_port, destination_port);
+	order = memcmp(ip->source, ip->destination, 16);
+	from = order != 0 ? order > 0 : source_port > destination_port;
+	memcpy(key->address[from], ip->source, 16);
+	memcpy(key->address[!from], ip->destination, 16);
 	key->port[from] = source_port;
 	key->port[!from] = destination_port;
 	return (uint8_t)from;
@@ -139,19 +139,60 @@ read_tcp(struct segment *segment, struct layer *layer, const struct ip_header *i
 	return LAYER_FOUND;
 }
 
-enum segment_result
-segment_parse(const struct packet *packet, struct segment *segment)
+/*
+ * What nearly all packets are: Ethernet without tags, IPv4 without options, no
+ * fragment, TCP. False: it takes a closer look. The layer is what follows IP.
+ */
+static bool
+strip_common(const struct packet *packet, struct layer *layer, struct ip_header *ip)
 {
-	struct layer layer = {
+	enum { ETHERNET = 14, IPV4 = 20, VERSION_AND_LENGTH = 0x45, FRAGMENT = 0x3fff };
+	const uint8_t *data = packet->data + ETHERNET;
+	uint32_t total_len;
+
+	if (packet->link_type != DLT_EN10MB || packet->cap_len < ETHERNET + IPV4 + TCP_LEN ||
+	    load_be16(data - 2) != 0x0800 || data[0] != VERSION_AND_LENGTH || data[9] != IP_TCP ||
+	    load_be16(data + 6) & FRAGMENT)
+		return false;
+	total_len = load_be16(data + 2);
+	if (total_len < IPV4 + TCP_LEN)
+		return false;
+	ip->source = data + 12;
+	ip->destination = data + 16;
+	ip->version = 4;
+	ip->protocol = IP_TCP;
+	ip->id = load_be16(data + 4);
+	*layer = (struct layer){
+		.data = data,
+		.cap_len = packet->cap_len - ETHERNET,
+		.wire_len = packet->wire_len - ETHERNET,
+	};
+	layer_trim(layer, total_len);
+	layer_skip(layer, IPV4);
+	return true;
+}
+
+static enum layer_result
+strip_any(const struct packet *packet, struct layer *layer, struct ip_header *ip)
+{
+	enum layer_result result;
+
+	*layer = (struct layer){
 		.data = packet->data,
 		.cap_len = packet->cap_len,
 		.wire_len = packet->wire_len,
 	};
-	struct ip_header ip;
-	enum layer_result result = link_strip(packet->link_type, &layer);
+	result = link_strip(packet->link_type, layer);
+	return result == LAYER_FOUND ? ip_strip_to_transport(layer, ip) : result;
+}
 
-	if (result == LAYER_FOUND)
-		result = ip_strip_to_transport(&layer, &ip);
+enum segment_result
+segment_parse(const struct packet *packet, struct segment *segment)
+{
+	struct layer layer;
+	struct ip_header ip;
+	enum layer_result result = strip_common(packet, &layer, &ip) ? LAYER_FOUND : strip_any(packet, &layer, &ip);
+
 	if ((result == LAYER_FOUND || result == LAYER_FRAGMENT) && ip.protocol == IP_UDP)
 		return SEGMENT_UDP;
 	if (result == LAYER_FOUND) {

@@ -5,6 +5,7 @@
 #define CAPTURE_SEGMENT_H
 
 #include <nfscorr/nfs_op.h>
+#include <string.h>
 
 #include "capture/packet.h"
 
@@ -24,6 +25,18 @@ struct ip_header;
 
 /* The key of a packet between two ports; returns its direction: 0 when endpoint 0 of the key sent it. */
 uint8_t flow_key_make(struct flow_key *key, const struct ip_header *ip, uint16_t source_port, uint16_t destination_port);
+
+/* In whole words: keys are compared when they have just been written. */
+static inline bool
+flow_key_same(const struct flow_key *a, const struct flow_key *b)
+{
+	uint64_t x[4], y[4];
+
+	memcpy(x, a->address, sizeof x);
+	memcpy(y, b->address, sizeof y);
+	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0 &&
+	    a->port[0] == b->port[0] && a->port[1] == b->port[1];
+}
 
 struct segment {
 	const struct packet *packet;	/* borrowed */

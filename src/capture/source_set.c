@@ -13,6 +13,7 @@ struct source_set {
 	GArray *members;		/* struct member */
 	char *filter;
 	unsigned at;
+	struct source *reading;		/* of the member at that place; NULL: not open yet */
 	uint64_t frame_base;		/* packets of the files in front */
 	uint64_t frames;
 	uint64_t all_bytes;
@@ -155,7 +156,7 @@ advance(struct source_set *set, struct member *member)
 	keep_facts(set, member);
 	g_mutex_lock(&set->lock);
 	source_free(member->source);
-	member->source = NULL;
+	member->source = set->reading = NULL;
 	set->done_bytes += member->facts.bytes;
 	set->at++;
 	g_mutex_unlock(&set->lock);
@@ -186,23 +187,30 @@ open_member(struct source_set *set, struct member *member)
 enum source_result
 source_set_next(struct source_set *set, struct packet *packet)
 {
-	while (set->at < set->members->len) {
-		struct member *member = &g_array_index(set->members, struct member, set->at);
+	for (;;) {
 		GError *error = NULL;
-		enum source_result result = SOURCE_END;
+		struct member *member;
 
-		if (open_member(set, member))
-			result = source_next(member->source, packet, &error);
-		if (result == SOURCE_PACKET) {
-			set->frames = packet->frame;
-			packet->frame += set->frame_base;
-			return SOURCE_PACKET;
+		if (G_LIKELY(set->reading != NULL)) {
+			enum source_result result = source_next(set->reading, packet, &error);
+
+			if (G_LIKELY(result == SOURCE_PACKET)) {
+				set->frames = packet->frame;
+				packet->frame += set->frame_base;
+				return SOURCE_PACKET;
+			}
+			if (result == SOURCE_BROKEN)
+				keep_trouble(set, error);
+			advance(set, &g_array_index(set->members, struct member, set->at));
 		}
-		if (result == SOURCE_BROKEN)
-			keep_trouble(set, error);
-		advance(set, member);
+		if (set->at == set->members->len)
+			return SOURCE_END;
+		member = &g_array_index(set->members, struct member, set->at);
+		if (open_member(set, member))
+			set->reading = member->source;
+		else
+			advance(set, member);
 	}
-	return SOURCE_END;
 }
 
 const GError *

@@ -6,6 +6,7 @@
 #include "capture/datagram.h"
 #include "capture/defragment.h"
 #include "capture/duplicates.h"
+#include "capture/flow_hash.h"
 #include "capture/reorder.h"
 #include "capture/segment.h"
 #include "capture/source_set.h"
@@ -42,7 +43,7 @@ struct pipeline {
 	struct lines *lines;
 	op_sink_fn *sink;
 	void *context;
-	uint64_t hash_seed;
+	struct flow_hashes hashes;
 	uint64_t next_serial;
 	int64_t next_tick_ns, newest_ns;
 	uint64_t taken;			/* packets, in the order of their stamps */
@@ -148,7 +149,7 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
 	pipeline->context = context;
-	pipeline->hash_seed = (uint64_t)g_random_int() << 32 | g_random_int();
+	pipeline->hashes.seed = (uint64_t)g_random_int() << 32 | g_random_int();
 	pipeline->next_serial = 1;
 	pipeline->next_tick_ns = INT64_MIN;
 	pipeline->newest_ns = INT64_MIN;
@@ -246,19 +247,18 @@ tick(struct pipeline *pipeline)
 static void
 take_segment(struct pipeline *pipeline, const struct segment *segment)
 {
-	uint64_t shard, hash;
+	const struct flow_hash *hash = flow_hash_of(&pipeline->hashes, &segment->key);
+	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
+	struct stream *stream = pipeline->shard[hash->fixed >> SHARD_SHIFT].stream;
 
-	if (duplicates_seen(pipeline->duplicates, segment)) {
+	if (duplicates_seen(pipeline->duplicates, segment, hash->seeded)) {
 		pipeline->facts.duplicate_packets++;
 		return;
 	}
 	if (segment->payload_wire_len > 0)
 		lines_add(pipeline->lines, &segment->key, segment->direction, segment->packet, segment->payload_wire_len);
-	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
-	shard = XXH3_64bits(&segment->key, sizeof segment->key) >> SHARD_SHIFT;
-	hash = XXH3_64bits_withSeed(&segment->key, sizeof segment->key, pipeline->hash_seed);
-	stream_push(pipeline->shard[shard].stream, segment, hash, pipeline->taken);
-	if (stream_waits(pipeline->shard[shard].stream))
+	stream_push(stream, segment, hash->seeded, pipeline->taken);
+	if (stream_waits(stream))
 		pipeline->next_tick_ns = MIN(pipeline->next_tick_ns, pipeline->newest_ns + TICK_SOON_NS);
 }
 
@@ -279,7 +279,7 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 	lines_add(pipeline->lines, &datagram.key, datagram.direction, packet, datagram.wire_len);
 	/* Not by the ports, which only the first fragment of a datagram has. */
 	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> SHARD_SHIFT;
-	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hash_seed);
+	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hashes.seed);
 	datagrams_push(pipeline->shard[shard].datagrams, &datagram, hash, pipeline->taken);
 }
 
@@ -411,31 +411,31 @@ set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 static void
 take_waiting(struct pipeline *pipeline, bool drain)
 {
-	struct packet packet;
+	const struct packet *packet;
 	bool stepped;
 
-	while (reorder_pop(pipeline->reorder, drain, &packet, &stepped)) {
+	while ((packet = reorder_pop(pipeline->reorder, drain, &stepped)) != NULL) {
 		if (stepped)
-			set_clock_back(pipeline, packet.ts_ns);
-		take_packet(pipeline, &packet);
+			set_clock_back(pipeline, packet->ts_ns);
+		take_packet(pipeline, packet);
 	}
 }
 
 bool
 pipeline_step(struct pipeline *pipeline, unsigned packets)
 {
-	struct packet packet;
-
 	if (pipeline->over)
 		return false;
 	while (packets-- > 0) {
-		if (source_set_next(pipeline->sources, &packet) != SOURCE_PACKET) {
+		struct packet *packet = reorder_room(pipeline->reorder);
+
+		if (source_set_next(pipeline->sources, packet) != SOURCE_PACKET) {
 			take_waiting(pipeline, true);
 			finish(pipeline);
 			return false;
 		}
-		note_packet(pipeline, &packet);
-		reorder_push(pipeline->reorder, &packet);
+		note_packet(pipeline, packet);
+		reorder_push(pipeline->reorder);
 		take_waiting(pipeline, false);
 	}
 	return true;

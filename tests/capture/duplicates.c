@@ -1,5 +1,6 @@
 /* What is the same packet twice, and what is another one. */
 #include <criterion/criterion.h>
+#include <xxhash.h>
 #include <glib.h>
 #include <pcap/dlt.h>
 
@@ -34,7 +35,7 @@ seen_at(const struct build *build, int64_t ts_ns)
 	struct segment segment;
 
 	cr_assert_eq(segment_parse(&packet, &segment), SEGMENT_TCP);
-	return duplicates_seen(table, &segment);
+	return duplicates_seen(table, &segment, XXH3_64bits(&segment.key, sizeof segment.key));
 }
 
 /* A data segment with time stamps; returns where its IP header starts. */

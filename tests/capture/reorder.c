@@ -14,7 +14,8 @@ push(struct reorder *reorder, int64_t ts_ns, uint64_t frame)
 	uint8_t data[8] = { (uint8_t)frame };
 	struct packet packet = { .ts_ns = ts_ns, .frame = frame, .cap_len = sizeof data, .wire_len = 100, .data = data };
 
-	reorder_push(reorder, &packet);
+	*reorder_room(reorder) = packet;
+	reorder_push(reorder);
 	reorder_gone(reorder, data, data + sizeof data);
 	memset(data, 0xff, sizeof data);
 }
@@ -28,15 +29,15 @@ struct out {
 static void
 take(struct reorder *reorder, bool drain, struct out *out)
 {
-	struct packet packet;
+	const struct packet *packet;
 	bool stepped;
 
-	while (reorder_pop(reorder, drain, &packet, &stepped)) {
+	while ((packet = reorder_pop(reorder, drain, &stepped)) != NULL) {
 		cr_assert_lt(out->count, PACKETS);
-		cr_assert_eq(packet.data[0], (uint8_t)packet.frame, "the bytes go with their packet");
+		cr_assert_eq(packet->data[0], (uint8_t)packet->frame, "the bytes go with their packet");
 		out->steps += stepped;
-		out->ts_ns[out->count] = packet.ts_ns;
-		out->frame[out->count++] = packet.frame;
+		out->ts_ns[out->count] = packet->ts_ns;
+		out->frame[out->count++] = packet->frame;
 	}
 }
 
@@ -105,7 +106,7 @@ Test(reorder, bytes_that_go)
 {
 	struct reorder *reorder = reorder_new();
 	uint8_t data[40];
-	struct packet packet;
+	const struct packet *packet;
 	bool stepped;
 
 	for (unsigned i = 0; i < sizeof data; i++)
@@ -113,14 +114,16 @@ Test(reorder, bytes_that_go)
 	for (unsigned i = 0; i < 4; i++) {
 		struct packet pushed = { .ts_ns = i, .frame = i + 1, .cap_len = 10, .wire_len = 10, .data = data + 10 * i };
 
-		reorder_push(reorder, &pushed);
+		*reorder_room(reorder) = pushed;
+		reorder_push(reorder);
 	}
 	reorder_gone(reorder, data + 5, data + 20);
 	for (unsigned i = 0; i < 4; i++) {
-		cr_assert(reorder_pop(reorder, true, &packet, &stepped));
-		cr_assert_eq(packet.data == data + 10 * i, i >= 2, "packet %u", i);
+		packet = reorder_pop(reorder, true, &stepped);
+		cr_assert_not_null(packet);
+		cr_assert_eq(packet->data == data + 10 * i, i >= 2, "packet %u", i);
 		for (unsigned at = 0; at < 10; at++)
-			cr_assert_eq(packet.data[at], 10 * i + at);
+			cr_assert_eq(packet->data[at], 10 * i + at);
 	}
 	reorder_free(reorder);
 }
@@ -129,7 +132,7 @@ Test(reorder, bytes_that_go)
 Test(reorder, growing_packets)
 {
 	struct reorder *reorder = reorder_new();
-	struct packet packet;
+	const struct packet *packet;
 	bool stepped;
 	static uint8_t data[70000];
 
@@ -137,15 +140,17 @@ Test(reorder, growing_packets)
 		struct packet pushed = { .ts_ns = size, .frame = size + 1, .cap_len = size, .wire_len = size, .data = data };
 
 		data[size] = (uint8_t)size;
-		reorder_push(reorder, &pushed);
+		*reorder_room(reorder) = pushed;
+		reorder_push(reorder);
 		reorder_gone(reorder, data, data + sizeof data);
 	}
 	for (uint32_t size = 0; size < sizeof data; size += 9973) {
-		cr_assert(reorder_pop(reorder, true, &packet, &stepped));
-		cr_assert_eq(packet.cap_len, size);
+		packet = reorder_pop(reorder, true, &stepped);
+		cr_assert_not_null(packet);
+		cr_assert_eq(packet->cap_len, size);
 		if (size > 9973)
-			cr_assert_eq(packet.data[size - 9973], (uint8_t)(size - 9973));
+			cr_assert_eq(packet->data[size - 9973], (uint8_t)(size - 9973));
 	}
-	cr_assert_not(reorder_pop(reorder, true, &packet, &stepped));
+	cr_assert_null(reorder_pop(reorder, true, &stepped));
 	reorder_free(reorder);
 }
