@@ -299,7 +299,7 @@ record_cursor(const struct rpc_record *record)
 	    .total = grows ? UINT32_MAX : record->total_len, .beyond = record->head_beyond };
 }
 
-static bool reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
+static bool reply_head(struct calls *calls, struct call *call, struct rpc_message *message,
     const struct reply_times *times);
 
 static void
@@ -324,12 +324,12 @@ adopt_orphan(struct calls *calls, struct call *call)
 	}
 }
 
-/* The arguments of a call that its record's head holds; HEAD_MORE when they go on. */
+/* The arguments of a call that its record's head holds, which it reads; HEAD_MORE when they go on. */
 static enum head_result
-read_call(const struct rpc_record *record, const struct rpc_message *message, struct nfs_op *op)
+read_call(const struct rpc_record *record, struct rpc_message *message, struct nfs_op *op)
 {
 	const struct decoder *decoder = decoder_find(message->program, message->version);
-	struct xdr_cursor body = message->body;
+	struct xdr_cursor *body = &message->body;
 
 	set_endpoints(op, &record->connection->key, record->direction);
 	op->connection = record->connection->serial;
@@ -347,15 +347,15 @@ read_call(const struct rpc_record *record, const struct rpc_message *message, st
 	op->valid = OP_HAS_CALL_FIRST;
 	if (!message->header_complete)
 		return HEAD_TAKEN;
-	fingerprint_take(&op->print, &body, !(record->flags & RECORD_FRAGMENTED));
+	fingerprint_take(&op->print, body, !(record->flags & RECORD_FRAGMENTED));
 	if (message->protection == RPC_HIDDEN)
 		op->print.prefixes = 0;
 	else if (decoder != NULL && message->procedure < decoder->procedure_count &&
 	    decoder->procedures[message->procedure].call != NULL)
-		decoder->procedures[message->procedure].call(&body, op);
-	if (body.status == XDR_MALFORMED)
+		decoder->procedures[message->procedure].call(body, op);
+	if (body->status == XDR_MALFORMED)
 		op->flags |= OP_CALL_MALFORMED;
-	return body.status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;
+	return body->status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;
 }
 
 /* Another service on the connection: its replies are nobody's orphans. */
@@ -371,8 +371,9 @@ take_foreign_call(struct calls *calls, struct rpc_record *record, const struct r
 }
 
 static enum head_result
-take_call(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
+take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
 {
+	uint32_t args_off = message->header_complete ? message->body.off : 0;
 	struct nfs_op op = { 0 };
 	struct peer *peer;
 	struct call *call;
@@ -413,7 +414,7 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	if (op.flags & OP_CALL_MALFORMED)
 		calls->counters.malformed++;
 	call = new_call(calls, peer, &op, record->direction);
-	call->args_off = message->header_complete ? message->body.off : 0;
+	call->args_off = args_off;
 	if (peer->missed[record->direction])
 		call->op.flags |= OP_COPIES_MISSED;
 	call->protection = message->protection;
@@ -423,37 +424,35 @@ take_call(struct calls *calls, struct rpc_record *record, const struct rpc_messa
 	return HEAD_TAKEN;
 }
 
-/* The function that reads a reply's results into the call's op, body then stands at them; NULL: nothing to read. */
+/* The function that reads a reply's results into the call's op, the body then stands at them; NULL: nothing to read. */
 static decode_fn *
-results_reader(const struct call *call, const struct rpc_message *message, struct xdr_cursor *body)
+results_reader(const struct call *call, struct rpc_message *message)
 {
 	const struct decoder *decoder = decoder_find(call->op.program, call->op.version);
 
-	*body = message->body;
 	if (!rpc_message_succeeded(message) || decoder == NULL || call->protection == RPC_HIDDEN ||
 	    call->op.procedure >= decoder->procedure_count)
 		return NULL;
 	if (call->protection == RPC_INTEGRITY)
-		rpc_skip_integrity(body);
+		rpc_skip_integrity(&message->body);
 	return decoder->procedures[call->op.procedure].reply;
 }
 
 /*
- * What a reply says of its call. Malformed results keep the times. False when
- * it is the reply to another call; this one is as it was then.
+ * What a reply says of its call, whose results it reads. Malformed results keep
+ * the times. False when it is the reply to another call; this one is as it was
+ * then.
  */
 static bool
-reply_head(struct calls *calls, struct call *call, const struct rpc_message *message,
-    const struct reply_times *times)
+reply_head(struct calls *calls, struct call *call, struct rpc_message *message, const struct reply_times *times)
 {
 	struct nfs_op *op = &call->op;
-	struct xdr_cursor body;
-	decode_fn *read = results_reader(call, message, &body);
+	decode_fn *read = results_reader(call, message);
 	uint32_t valid = op->valid;
 	uint16_t flags = op->flags;
 
 	if (read != NULL)
-		read(&body, op);
+		read(&message->body, op);
 	if (op->flags & OP_OTHER_REPLY) {
 		op->valid = valid;
 		op->flags = flags;
@@ -470,7 +469,7 @@ reply_head(struct calls *calls, struct call *call, const struct rpc_message *mes
 		op->flags |= OP_REPLY_TIME_FILLED;
 	if (message->header_complete && !rpc_message_succeeded(message))
 		op->flags |= OP_RPC_ERROR;
-	if (body.status == XDR_MALFORMED) {
+	if (message->body.status == XDR_MALFORMED) {
 		op->flags |= OP_REPLY_MALFORMED;
 		calls->counters.malformed++;
 	}
@@ -481,15 +480,19 @@ reply_head(struct calls *calls, struct call *call, const struct rpc_message *mes
 static bool
 reply_goes_on(const struct call *call, const struct rpc_message *message)
 {
-	struct xdr_cursor body;
-	decode_fn *read = results_reader(call, message, &body);
+	struct rpc_message copy;
 	struct nfs_op trial;
+	decode_fn *read;
 
-	if (read == NULL || body.beyond != XDR_SHORT)
+	if (message->body.beyond != XDR_SHORT)
+		return false;
+	copy = *message;
+	read = results_reader(call, &copy);
+	if (read == NULL)
 		return false;
 	trial = call->op;
-	read(&body, &trial);
-	return body.status == XDR_SHORT;
+	read(&copy.body, &trial);
+	return copy.body.status == XDR_SHORT;
 }
 
 /* Of a reply that only its own bytes vouch for: do its results go with its call? */
@@ -497,15 +500,16 @@ static bool
 is_believable(const struct call *call, const struct rpc_message *message)
 {
 	struct call trial = { .op = call->op, .protection = call->protection };
+	struct rpc_message copy = *message;
 	struct calls nowhere = { 0 };
 	struct reply_times times = { 0 };
 
-	return reply_head(&nowhere, &trial, message, &times) && !(trial.op.flags & OP_REPLY_MALFORMED) &&
+	return reply_head(&nowhere, &trial, &copy, &times) && !(trial.op.flags & OP_REPLY_MALFORMED) &&
 	    (!op_has(&trial.op, OP_HAS_MOVED | OP_HAS_REQUESTED) || trial.op.moved_bytes <= trial.op.requested_bytes);
 }
 
 static enum head_result
-take_reply(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
+take_reply(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
 {
 	struct call *call = outstanding_find(calls->table, record->connection->serial, !record->direction, message->xid);
 	struct reply_times times = { .first_ns = record->first_ns, .first_frame = record->first_frame,

@@ -33,13 +33,13 @@ skip_auth(struct xdr_cursor *cursor)
 	xdr_skip_opaque(cursor, AUTH_MOST_BYTES);
 }
 
-/* rpc_gss_cred_t (RFC 2203 section 5): length, version, procedure, sequence number, service, handle */
+/* flavor; rpc_gss_cred_t (RFC 2203 section 5): length, version, procedure, sequence number, service, handle */
 static enum rpc_protection
 read_protection(struct xdr_cursor cursor)
 {
 	uint32_t procedure, service;
 
-	xdr_skip(&cursor, 8);
+	xdr_skip(&cursor, 12);
 	procedure = xdr_u32(&cursor);
 	xdr_skip(&cursor, 4);
 	service = xdr_u32(&cursor);
@@ -48,14 +48,21 @@ read_protection(struct xdr_cursor cursor)
 	return service == GSS_INTEGRITY ? RPC_INTEGRITY : RPC_CLEAR;
 }
 
+/* The next integer, left where it is; 0 when it is not here. */
+static uint32_t
+peek_u32(const struct xdr_cursor *cursor)
+{
+	if (cursor->status != XDR_FINE || cursor->off > cursor->cap || cursor->cap - cursor->off < 4)
+		return 0;
+	return xdr_load32(cursor->data + cursor->off);
+}
+
 static void
 read_call(struct xdr_cursor *cursor, struct rpc_message *message)
 {
-	struct xdr_cursor credential = *cursor;
-
-	message->credential_flavor = xdr_u32(&credential);
+	message->credential_flavor = peek_u32(cursor);
 	if (message->credential_flavor == FLAVOR_GSS)
-		message->protection = (uint8_t)read_protection(credential);
+		message->protection = (uint8_t)read_protection(*cursor);
 	skip_auth(cursor);
 	skip_auth(cursor);
 	message->header_complete = xdr_ok(cursor);
@@ -74,34 +81,33 @@ read_reply(struct xdr_cursor *cursor, struct rpc_message *message)
 }
 
 enum header_result
-rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message)
+rpc_header_parse(struct rpc_message *message)
 {
+	struct xdr_cursor *cursor = &message->body;
 	uint32_t type, rpc_version = RPC_VERSION;
 
-	*message = (struct rpc_message){ 0 };
-	message->xid = xdr_u32(&cursor);
-	type = xdr_u32(&cursor);
+	message->xid = xdr_u32(cursor);
+	type = xdr_u32(cursor);
 	if (type == RPC_TYPE_CALL) {
-		rpc_version = xdr_u32(&cursor);
-		message->program = xdr_u32(&cursor);
-		message->version = xdr_u32(&cursor);
-		message->procedure = xdr_u32(&cursor);
+		rpc_version = xdr_u32(cursor);
+		message->program = xdr_u32(cursor);
+		message->version = xdr_u32(cursor);
+		message->procedure = xdr_u32(cursor);
 	}
-	if (!xdr_ok(&cursor))
-		return cursor.status == XDR_SHORT ? HEADER_WANTS :
-		    cursor.status == XDR_HOLE ? HEADER_CUT : HEADER_BROKEN;
+	if (!xdr_ok(cursor))
+		return cursor->status == XDR_SHORT ? HEADER_WANTS :
+		    cursor->status == XDR_HOLE ? HEADER_CUT : HEADER_BROKEN;
 	if (type > RPC_TYPE_REPLY || rpc_version != RPC_VERSION)
 		return HEADER_BROKEN;
 	message->type = (uint8_t)type;
 	if (type == RPC_TYPE_CALL)
-		read_call(&cursor, message);
+		read_call(cursor, message);
 	else
-		read_reply(&cursor, message);
-	if (cursor.status == XDR_SHORT)
+		read_reply(cursor, message);
+	if (cursor->status == XDR_SHORT)
 		return HEADER_WANTS;
-	if (type == RPC_TYPE_REPLY && message->reply_stat > REPLY_DENIED && cursor.status != XDR_HOLE)
+	if (type == RPC_TYPE_REPLY && message->reply_stat > REPLY_DENIED && cursor->status != XDR_HOLE)
 		return HEADER_BROKEN;
-	message->body = cursor;
 	return HEADER_READ;
 }
 

@@ -14,10 +14,19 @@ enum header_result {
 };
 
 /*
- * Reads a header at the cursor's start. A call is identified by its bytes up
- * to the procedure, a reply by those up to the message type.
+ * Reads a header at the start of message->body, all else in the message being
+ * zero. A call is identified by its bytes up to the procedure, a reply by those
+ * up to the message type.
  */
-enum header_result rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message);
+enum header_result rpc_header_parse(struct rpc_message *message);
+
+/* The same at the cursor's start. In line: a cursor that was just made is not to be copied at once. */
+static inline enum header_result
+rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message)
+{
+	*message = (struct rpc_message){ .body = cursor };
+	return rpc_header_parse(message);
+}
 
 /* Steps over what RPC_INTEGRITY puts in front of arguments or results: length and sequence number. */
 void rpc_skip_integrity(struct xdr_cursor *body);

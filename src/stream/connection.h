@@ -184,8 +184,8 @@ void tcp_close(struct stream *stream, struct connection *connection, int64_t ts_
 /* Begins a new epoch on a connection: all of it but key, hash and place in the table. */
 void tcp_open(struct stream *stream, struct connection *connection);
 
-/* records.c: record marking of one direction. */
-void records_push(struct stream *stream, struct connection *connection, uint8_t direction, const struct slice *slice);
+/* records.c: record marking of one direction. Nothing is left of the slice. */
+void records_push(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice);
 /* Nothing more comes of the direction: boundaries that stand on their own are decided. */
 void records_settle(struct stream *stream, struct connection *connection, uint8_t direction);
 /* The direction ends: candidates are decided, the record in hand is abandoned, memory is given back. */
@@ -193,20 +193,27 @@ void records_finish(struct stream *stream, struct connection *connection, uint8_
 
 /* held.c */
 struct held *held_copy(const struct slice *slice);
+/* Takes the first skip bytes off a slice, skip <= wire_len. */
+static inline void
+slice_pass(struct slice *slice, uint32_t skip)
+{
+	slice->offset += skip;
+	slice->wire_len -= skip;
+	if (skip < slice->cap_len) {
+		slice->data += skip;
+		slice->cap_len -= skip;
+	} else {
+		slice->cap_len = 0;
+	}
+}
+
 /* The part of a slice behind its first skip bytes, skip <= wire_len. */
 static inline struct slice
 slice_from(const struct slice *slice, uint32_t skip)
 {
 	struct slice rest = *slice;
 
-	rest.offset += skip;
-	rest.wire_len -= skip;
-	if (skip < rest.cap_len) {
-		rest.data += skip;
-		rest.cap_len -= skip;
-	} else {
-		rest.cap_len = 0;
-	}
+	slice_pass(&rest, skip);
 	return rest;
 }
 

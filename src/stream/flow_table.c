@@ -147,7 +147,7 @@ find(const struct flow_table *flows, const struct flow_key *key, uint64_t hash, 
 	for (; flows->slots[slot] != 0; slot = (slot + 1) & flows->mask) {
 		struct connection *connection = flow_table_at(flows, flows->slots[slot] - 1);
 
-		if (connection->hash == hash && memcmp(&connection->info.key, key, sizeof *key) == 0) {
+		if (connection->hash == hash && flow_key_same(&connection->info.key, key)) {
 			*index = flows->slots[slot] - 1;
 			return connection;
 		}
@@ -172,7 +172,7 @@ flow_table_get(struct flow_table *flows, const struct flow_key *key, uint64_t ha
 
 	*made = false;
 	if (connection != NULL && connection->hash == hash &&
-	    memcmp(&connection->info.key, key, sizeof *key) == 0)
+	    flow_key_same(&connection->info.key, key))
 		return connection;
 	connection = find(flows, key, hash, &index);
 	if (connection == NULL) {

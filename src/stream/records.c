@@ -25,7 +25,7 @@ enum {
 
 static const uint32_t LAST_FRAGMENT = UINT32_C(1) << 31;
 
-enum { PLACE_LOST = -1, PLACE_HIDDEN = -2 };
+enum place_result { PLACE_KEPT, PLACE_LOST, PLACE_HIDDEN };
 
 /* Where the bytes at hand belong. */
 struct place {
@@ -166,14 +166,13 @@ read_mark(const struct place *at)
 	return true;
 }
 
-/* Bytes of a record mark; gives how many were used, or PLACE_LOST, PLACE_HIDDEN. */
-static int64_t
-take_mark(const struct place *at, const struct slice *slice)
+/* Takes the bytes of a record mark off the slice. */
+static enum place_result
+take_mark(const struct place *at, struct slice *slice)
 {
 	struct record_state *state = at->state;
 	uint32_t want = MARK_LEN - state->mark_have;
 	uint32_t n = MIN(want, slice->wire_len);
-	struct slice behind;
 
 	if (slice->cap_len < n) {
 		note_missed(at, slice);
@@ -188,15 +187,15 @@ take_mark(const struct place *at, const struct slice *slice)
 	}
 	memcpy(state->mark + state->mark_have, slice->data, n);
 	state->mark_have += (uint8_t)n;
-	if (n < want)
-		return n;
-	if (!read_mark(at))
+	if (n == want && !read_mark(at))
 		return PLACE_LOST;
+	slice_pass(slice, n);
+	if (n < want)
+		return PLACE_KEPT;
 	state->phase = RECORD_IN_BODY;
-	behind = slice_from(slice, n);
 	if (state->fragment_left == 0)
-		end_fragment(at, &behind);
-	return n;
+		end_fragment(at, slice);
+	return PLACE_KEPT;
 }
 
 static void
@@ -248,28 +247,34 @@ feed_head(const struct place *at, const struct slice *slice, uint32_t n)
 	return true;
 }
 
-/* Bytes of a record's body; gives how many were used, or PLACE_LOST. */
-static int64_t
-take_body(const struct place *at, const struct slice *slice)
+static void
+note_slice(struct record_state *state, const struct slice *slice)
 {
-	struct record_state *state = at->state;
-	uint32_t n = MIN(state->fragment_left, slice->wire_len);
-	struct slice behind = slice_from(slice, n);
-
 	if (slice->lost)
 		state->record.flags |= RECORD_TIME_DEDUCED;
 	if (slice->filled)
 		state->record.flags |= RECORD_TIME_FILLED;
 	if (slice->stale)
 		state->record.flags |= RECORD_TIME_STALE;
+}
+
+/* Takes the bytes of a record's body off the slice. */
+static enum place_result
+take_body(const struct place *at, struct slice *slice)
+{
+	struct record_state *state = at->state;
+	uint32_t n = MIN(state->fragment_left, slice->wire_len);
+
+	note_slice(state, slice);
 	if (!state->head_done && !feed_head(at, slice, n)) {
 		state->headless = state->head_done = true;
 		return PLACE_LOST;
 	}
 	state->fragment_left -= n;
+	slice_pass(slice, n);
 	if (state->fragment_left == 0)
-		end_fragment(at, &behind);
-	return n;
+		end_fragment(at, slice);
+	return PLACE_KEPT;
 }
 
 /* Looks at a slice while the place is lost; what is held counts against the stream's cap. */
@@ -288,20 +293,18 @@ search(const struct place *at, const struct slice *slice)
 
 /* Follows the marks through a slice; where the place is lost, the rest goes to resync. */
 static void
-parse(const struct place *at, const struct slice *whole)
+parse(const struct place *at, struct slice *slice)
 {
 	struct record_state *state = at->state;
-	struct slice slice = *whole;
 
-	while (slice.wire_len > 0) {
-		int64_t used = state->phase == RECORD_IN_BODY ? take_body(at, &slice) : take_mark(at, &slice);
+	while (slice->wire_len > 0) {
+		enum place_result result = state->phase == RECORD_IN_BODY ? take_body(at, slice) : take_mark(at, slice);
 
-		if (used < 0) {
-			lose_place(at, used == PLACE_LOST);
-			search(at, &slice);
+		if (result != PLACE_KEPT) {
+			lose_place(at, result == PLACE_LOST);
+			search(at, slice);
 			return;
 		}
-		slice = slice_from(&slice, (uint32_t)used);
 	}
 }
 
@@ -343,15 +346,23 @@ resume(const struct place *at, enum resync_hope hope)
 }
 
 void
-records_push(struct stream *stream, struct connection *connection, uint8_t direction, const struct slice *slice)
+records_push(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice)
 {
-	struct place at = { stream, connection, &connection->half[direction].record, direction };
+	struct record_state *state = &connection->half[direction].record;
+	struct place at;
 
-	if (at.state->phase != RECORD_NO_PLACE)
+	/* most of a large record: nothing in it is looked at */
+	if (state->phase == RECORD_IN_BODY && state->head_done && slice->wire_len < state->fragment_left) {
+		note_slice(state, slice);
+		state->fragment_left -= slice->wire_len;
+		return;
+	}
+	at = (struct place){ stream, connection, state, direction };
+	if (state->phase != RECORD_NO_PLACE)
 		parse(&at, slice);
 	else
 		search(&at, slice);
-	if (at.state->phase == RECORD_NO_PLACE)
+	if (state->phase == RECORD_NO_PLACE)
 		resume(&at, HOPE_MORE);
 }
 

@@ -59,10 +59,13 @@ tcp_open(struct stream *stream, struct connection *connection)
 		connection->half[d].round_trip_ns = -1;
 }
 
+/* Nothing is left of the slice. */
 static void
 deliver(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice)
 {
 	struct half *half = &connection->half[direction];
+	uint32_t wire_len = slice->wire_len, cap_len = slice->cap_len;
+	bool lost = slice->lost;
 
 	/* Pieces that were held while the clock was set back are from before those that came behind it. */
 	if (slice->clock == half->clock ? slice->had_ns >= half->ready_ns : (int32_t)(slice->clock - half->clock) > 0) {
@@ -88,12 +91,12 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 		connection->unrecognised_bytes += slice->wire_len;
 	}
 	records_push(stream, connection, direction, slice);
-	if (!slice->lost) {
+	if (!lost) {
 		if (connection->rpc) {
-			stream->counters.delivered_bytes += slice->wire_len;
-			stream->counters.hole_bytes += slice->wire_len - slice->cap_len;
+			stream->counters.delivered_bytes += wire_len;
+			stream->counters.hole_bytes += wire_len - cap_len;
 		} else {
-			stream->counters.discarded_bytes += slice->wire_len;
+			stream->counters.discarded_bytes += wire_len;
 		}
 	}
 }
@@ -139,7 +142,9 @@ deliver_held(struct stream *stream, struct connection *connection, uint8_t direc
 	struct half *half = &connection->half[direction];
 
 	while (half->held != NULL && half->held->slice.offset == half->next) {
-		deliver(stream, connection, direction, &half->held->slice);
+		struct slice slice = half->held->slice;
+
+		deliver(stream, connection, direction, &slice);
 		drop_first_held(stream, half);
 	}
 	forget_places(half);
