@@ -290,13 +290,14 @@ is_second_reply(const struct calls *calls, const struct peer *peer, uint32_t xid
 	    answered_find(calls->lately, peer->connection->serial, direction, xid) != NULL;
 }
 
-static struct xdr_cursor
-record_cursor(const struct rpc_record *record)
+/* Member by member: what is made as a whole is copied as a whole, and waits for its members to be written. */
+static void
+set_cursor(struct xdr_cursor *cursor, const struct rpc_record *record)
 {
-	bool grows = (record->flags & RECORD_FRAGMENTED) != 0;
-
-	return (struct xdr_cursor){ .data = record->head, .cap = record->head_cap,
-	    .total = grows ? UINT32_MAX : record->total_len, .beyond = record->head_beyond };
+	cursor->data = record->head;
+	cursor->cap = record->head_cap;
+	cursor->total = record->flags & RECORD_FRAGMENTED ? UINT32_MAX : record->total_len;
+	cursor->beyond = record->head_beyond;
 }
 
 static bool reply_head(struct calls *calls, struct call *call, struct rpc_message *message,
@@ -589,9 +590,10 @@ static enum head_result
 on_head(void *context, struct rpc_record *record)
 {
 	struct calls *calls = context;
-	struct rpc_message message;
+	struct rpc_message message = { 0 };
 
-	switch (rpc_header_read(record_cursor(record), &message)) {
+	set_cursor(&message.body, record);
+	switch (rpc_header_parse(&message)) {
 	case HEADER_WANTS:
 		return HEAD_MORE;
 	case HEADER_BROKEN:
