@@ -175,6 +175,16 @@ dist_add(struct dist *dist, int64_t value_ns)
 }
 
 void
+dist_fetch(const struct dist *dist, int64_t value_ns)
+{
+	const struct histogram *histogram = dist->histogram;
+	struct place place = place_of(value_ns);
+
+	if (histogram != NULL && histogram->slot[place.page] != 0)
+		__builtin_prefetch(&histogram->counts[histogram->slot[place.page] - 1][place.bucket], 1);
+}
+
+void
 dist_merge(struct dist *into, const struct dist *from)
 {
 	struct place place;

@@ -23,6 +23,8 @@ struct dist {
 
 /* Adds one value in nanoseconds. A dist that is all zero is empty. */
 void dist_add(struct dist *dist, int64_t value_ns);
+/* The value will soon be added: fetches what that takes into the cache. */
+void dist_fetch(const struct dist *dist, int64_t value_ns);
 /* Adds all of from to into; from is unchanged. Exact: merging is adding. */
 void dist_merge(struct dist *into, const struct dist *from);
 /* Frees what dist owns and empties it. */

@@ -189,6 +189,7 @@ void
 aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 {
 	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED);
+	struct breakdown_row *row[BREAKDOWN_KINDS];
 	struct row_key key;
 	unsigned number;
 
@@ -196,12 +197,19 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 		return;
 	key = row_key_of(pair_op(pair));
 	number = row_number(&aggregate->keys, &key);
+	/* first all rows: what they count in is under way while the others are looked for */
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
+		row[kind] = breakdown_row_of(aggregate->breakdown[kind], pair, number);
+		if (row[kind] != NULL)
+			dist_fetch(&row[kind]->total, pair->parts.total_ns);
+	}
 	totals_add(&aggregate->totals, pair);
 	if (!op_is_callback(pair_op(pair)))
 		transit_add(&aggregate->transit[pair->client_capture], pair);
 	matched_row_add(matched_row(aggregate, number), pair);
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
-		breakdown_add(aggregate->breakdown[kind], pair, number, moved != NULL ? moved->moved_bytes : 0);
+		if (row[kind] != NULL)
+			breakdown_row_add(row[kind], pair, moved != NULL ? moved->moved_bytes : 0);
 	if (pair->parts.total_ns >= slowest_threshold_ns(aggregate->slowest))
 		slowest_add(aggregate->slowest, pair, pair->parts.total_ns);
 }

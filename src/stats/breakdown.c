@@ -342,15 +342,17 @@ breakdown_id(struct breakdown *breakdown, const struct op_pair *pair, uint64_t *
 	return false;
 }
 
-void
-breakdown_add(struct breakdown *breakdown, const struct op_pair *pair, unsigned number, uint32_t moved_bytes)
+struct breakdown_row *
+breakdown_row_of(struct breakdown *breakdown, const struct op_pair *pair, unsigned number)
 {
-	struct breakdown_row *row;
 	uint64_t id;
 
-	if (!breakdown_id(breakdown, pair, &id))
-		return;
-	row = breakdown_row(breakdown, id, number);
+	return breakdown_id(breakdown, pair, &id) ? breakdown_row(breakdown, id, number) : NULL;
+}
+
+void
+breakdown_row_add(struct breakdown_row *row, const struct op_pair *pair, uint32_t moved_bytes)
+{
 	row->count++;
 	row->bytes += moved_bytes;
 	dist_add(&row->total, pair->parts.total_ns);

@@ -40,7 +40,13 @@ static void
 add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
 {
 	unsigned after = flight->stretches, before;
+	struct flight_stretch *last = after > 0 ? &flight->stretch[after - 1] : NULL;
 
+	/* as nearly every call does: it begins within the last one */
+	if (last != NULL && from_ns >= last->from_ns && from_ns <= last->to_ns) {
+		last->to_ns = max_ns(last->to_ns, to_ns);
+		return;
+	}
 	from_ns = open_part(flight, from_ns);
 	if (to_ns < from_ns)
 		return;

@@ -73,7 +73,7 @@ lines_free(struct lines *lines)
 static bool
 is_line(const struct line *line, const uint8_t from[16], const uint8_t to[16])
 {
-	return memcmp(line->from, from, sizeof(line->from)) == 0 && memcmp(line->to, to, sizeof(line->to)) == 0;
+	return (address_difference(line->from, from) | address_difference(line->to, to)) == 0;
 }
 
 /* The line between two hosts; NULL when it is not there and not to be made, or no room is left. */
