@@ -26,13 +26,13 @@ enum {
 struct entry {
 	uint64_t hash;
 	int64_t ts_ns;
-	uint32_t before;	/* serial of an older entry with the same head */
+	uint16_t before;	/* serial of an older entry with the same head */
 };
 
 struct duplicates {
 	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
-	uint32_t serial;	/* of the next entry; starts where 0 is out of the ring; begins again some time */
-	uint32_t heads[HEADS];	/* serials */
+	uint16_t serial;	/* of the next entry; starts where 0 is out of the ring; begins again and again */
+	uint16_t heads[HEADS];	/* serials */
 	struct entry ring[RING];
 };
 
@@ -108,14 +108,20 @@ packet_hash(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
 static bool
 seen(struct duplicates *duplicates, uint64_t hash, int64_t ts_ns, int64_t window_ns)
 {
-	uint32_t *head = &duplicates->heads[hash % HEADS];
+	uint16_t *head = &duplicates->heads[hash % HEADS];
+	uint16_t age = (uint16_t)(duplicates->serial - *head), before;
 	struct entry *entry;
 
-	/* The latest entry with the hash decides; those before it are further away. */
-	for (uint32_t at = *head; duplicates->serial - at <= RING; at = entry->before) {
+	/*
+	 * The latest entry with the hash decides; those before it are further away.
+	 * A head that was not used for a round of the serials leads to any entry:
+	 * it has another hash, and what does not lead further back leads nowhere.
+	 */
+	for (before = 0; age > before && age <= RING; age = (uint16_t)(duplicates->serial - entry->before)) {
 		int64_t apart_ns;
 
-		entry = &duplicates->ring[at % RING];
+		before = age;
+		entry = &duplicates->ring[(uint16_t)(duplicates->serial - age) % RING];
 		if (entry->hash != hash)
 			continue;
 		apart_ns = ts_ns - entry->ts_ns;

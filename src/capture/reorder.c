@@ -113,7 +113,7 @@ reorder_push(struct reorder *reorder)
 }
 
 /* A packet's headers into the cache. */
-static void
+static inline __attribute__((always_inline)) void
 fetch(const uint8_t *data)
 {
 	__builtin_prefetch(data);

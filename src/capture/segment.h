@@ -26,15 +26,26 @@ struct ip_header;
 /* The key of a packet between two ports; returns its direction: 0 when endpoint 0 of the key sent it. */
 uint8_t flow_key_make(struct flow_key *key, const struct ip_header *ip, uint16_t source_port, uint16_t destination_port);
 
-/* In whole words: keys are compared when they have just been written. */
+/*
+ * 0 when two addresses are equal. In two words each: addresses are compared when
+ * they have just been written in words, and a wider read would have to wait.
+ */
+static inline uint64_t
+address_difference(const uint8_t a[16], const uint8_t b[16])
+{
+	uint64_t high[2], low[2];
+
+	memcpy(&high[0], a, 8);
+	memcpy(&high[1], b, 8);
+	memcpy(&low[0], a + 8, 8);
+	memcpy(&low[1], b + 8, 8);
+	return (high[0] ^ high[1]) | (low[0] ^ low[1]);
+}
+
 static inline bool
 flow_key_same(const struct flow_key *a, const struct flow_key *b)
 {
-	uint64_t x[4], y[4];
-
-	memcpy(x, a->address, sizeof x);
-	memcpy(y, b->address, sizeof y);
-	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0 &&
+	return (address_difference(a->address[0], b->address[0]) | address_difference(a->address[1], b->address[1])) == 0 &&
 	    a->port[0] == b->port[0] && a->port[1] == b->port[1];
 }
 
