@@ -112,7 +112,7 @@ queue_push(struct queue *queue, int64_t at_ns, uint32_t call)
 	struct event event = { .at_ns = at_ns, .call = call };
 	uint32_t at = queue->count;
 
-	if (queue->count > NEAR_EVENTS && ring_at(queue, queue->count - NEAR_EVENTS)->at_ns > at_ns) {
+	if (at > NEAR_EVENTS && ring_at(queue, at - 1)->at_ns > at_ns && ring_at(queue, at - NEAR_EVENTS)->at_ns > at_ns) {
 		heap_push(queue, &event);
 		return;
 	}

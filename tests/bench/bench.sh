@@ -27,6 +27,9 @@ make_trace()
 # Full payload, 32 KiB reads and writes in 1448-byte segments: 1 GB a side.
 make_trace full --calls=30000 --callers=16 --slots=16 --mix=READ:80,WRITE:20 \
     --read=32k --write=32k --threads=16
+# The same with 1 MiB reads and writes in the frames of segmentation offload.
+make_trace offload --calls=1020 --callers=16 --slots=16 --mix=READ:80,WRITE:20 \
+    --read=1M --write=1M --threads=16 --gso=64k --gro=64k
 # Headers only, two to three packets a call: 5 M packets in the two files.
 make_trace small --calls=1000000 --nconnect=4 --callers=32 --slots=64 \
     --mix=GETATTR:80,READ:20 --read=1k --snaplen=200 --threads=64
@@ -34,27 +37,35 @@ make_trace small --calls=1000000 --nconnect=4 --callers=32 --slots=64 \
 make_trace tenth --calls=100000 --nconnect=4 --callers=32 --slots=64 \
     --mix=GETATTR:80,READ:20 --read=1k --snaplen=200 --threads=64
 
-# once COMMAND...: "seconds KiB" of one run.
+# once COMMAND...: "seconds of wall time, of processor time, KiB" of one run.
 once()
 {
-	/usr/bin/time -f '%e %M' -o "$dir/time" "$@" >/dev/null 2>&1
-	tail -1 "$dir/time"
+	/usr/bin/time -f '%e %U %S %M' -o "$dir/time" "$@" >/dev/null 2>&1
+	tail -1 "$dir/time" | awk '{ print $1, $2 + $3, $4 }'
 }
+# median FILE COLUMN
 median()
 {
-	sort -n "$1" | awk '{ v[NR] = $1 } END { print (NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2) }'
+	awk -v column="$2" '{ print $column }' "$1" | sort -n |
+	    awk '{ v[NR] = $1 } END { print (NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2) }'
 }
 both_tcpdump()
 {
 	once sh -c "tcpdump -r $dir/$1/server.pcap -w /dev/null; tcpdump -r $dir/$1/client.pcap -w /dev/null"
+}
+both_tshark()
+{
+	once sh -c "tshark -r $dir/$1/server.pcap -q -z rpc,srt,100003,3; tshark -r $dir/$1/client.pcap -q -z rpc,srt,100003,3"
 }
 pair()
 {
 	once "$nfscorr" --no-progress --threads="$2" "$dir/$1/server.pcap" "$dir/$1/client.pcap"
 }
 
-printf '%-22s %9s %9s %9s %9s %9s\n' trace packets nfscorr 1-thread tcpdump 'peak KiB'
-for name in full small tenth; do
+echo "load average: $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "both files; wall time, and processor time in all, in seconds"
+printf '%-8s %9s %14s %14s %14s %9s\n' trace packets '2 threads' '1 thread' tcpdump 'peak KiB'
+for name in full offload small tenth; do
 	cat "$dir/$name/server.pcap" "$dir/$name/client.pcap" >/dev/null
 	rm -f "$dir"/time-*
 	i=0
@@ -66,28 +77,32 @@ for name in full small tenth; do
 	done
 	packets=$("$nfscorr" --no-progress --json "$dir/$name/server.pcap" "$dir/$name/client.pcap" |
 	    jq '[.captures[].packets] | add')
-	memory=$(awk '{ print $2 }' "$dir/time-one" | sort -n | tail -1)
-	two=$(median "$dir/time-two")
-	one=$(median "$dir/time-one")
-	tcpdump=$(median "$dir/time-tcpdump")
-	printf '%-22s %9s %8ss %8ss %8ss %9s\n' "$name" "$packets" "$two" "$one" "$tcpdump" "$memory"
-	echo "$name $packets $two $one $tcpdump $memory" >>"$dir/figures"
+	memory=$(awk '{ print $3 }' "$dir/time-one" | sort -n | tail -1)
+	printf '%-8s %9s' "$name" "$packets"
+	for who in two one tcpdump; do
+		printf ' %6.2f %6.2f ' "$(median "$dir/time-$who" 1)" "$(median "$dir/time-$who" 2)"
+	done
+	printf '%9s\n' "$memory"
+	echo "$name $packets $(median "$dir/time-two" 1) $(median "$dir/time-one" 2) $(median "$dir/time-tcpdump" 2) $memory" \
+	    >>"$dir/figures"
 done
 awk '
-    $1 == "full" { printf "full payload: %.2f times tcpdump (two threads), %.2f (one)\n", $3 / $5, $4 / $5 }
-    $1 == "small" { printf "small packets: %.2f M packets/s on one core, %.2f M on two\n", $2 / $4 / 1e6, $2 / $3 / 1e6; ten = $6 }
+    $1 == "full" { printf "full payload: %.2f times tcpdump, by processor time\n", $4 / $5 }
+    $1 == "small" { printf "small packets: %.2f M packets a second of one processor\n", $2 / $4 / 1e6; ten = $6 }
     $1 == "tenth" { printf "memory: %.2f times for ten times the calls\n", ten / $6 }' "$dir/figures"
 rm -f "$dir/figures"
 
-if command -v tshark >/dev/null && [ "$tshark_runs" -gt 0 ]; then
+[ "$tshark_runs" -gt 0 ] && command -v tshark >/dev/null || exit 0
+for name in full offload tenth; do
 	rm -f "$dir"/time-*
 	i=0
 	while [ "$i" -lt "$tshark_runs" ]; do
-		pair tenth 1 >>"$dir/time-one"
-		once sh -c "tshark -r $dir/tenth/server.pcap -q -z rpc,srt,100003,3; tshark -r $dir/tenth/client.pcap -q -z rpc,srt,100003,3" \
-		    >>"$dir/time-tshark"
+		pair "$name" 1 >>"$dir/time-one"
+		pair "$name" 2 >>"$dir/time-two"
+		both_tshark "$name" >>"$dir/time-tshark"
 		i=$((i + 1))
 	done
-	echo "$(median "$dir/time-tshark") $(median "$dir/time-one")" |
-	    awk '{ printf "tshark -z rpc,srt on the tenth: %.1f s, %.0f times ours on one core\n", $1, $1 / $2 }'
-fi
+	echo "$name $(median "$dir/time-tshark" 1) $(median "$dir/time-tshark" 2) $(median "$dir/time-one" 2) $(median "$dir/time-two" 1)" |
+	    awk '{ printf "tshark -z rpc,srt on %s: %.1f s, %.0f times ours by processor time, %.0f by wall time with two threads\n",
+	        $1, $2, $3 / $4, $2 / $5 }'
+done
