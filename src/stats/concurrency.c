@@ -354,6 +354,21 @@ set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op,
 	call->has |= 1u << view;
 }
 
+/* How long the bytes of a call and its reply take to pass: what outside is longer than inside. */
+static void
+note_moving(struct concurrency *concurrency, const struct sweep_call *call)
+{
+	double moving_ns = (double)(call->end_ns[SWEEP_OUTSIDE] - call->begin_ns[SWEEP_OUTSIDE]) -
+	    (double)(call->end_ns[SWEEP_INSIDE] - call->begin_ns[SWEEP_INSIDE]);
+
+	for (unsigned i = 0; i <= CONCURRENCY_CLIENTS; i++) {
+		uint32_t row = tag_row(call->tag, i);
+
+		if (row != NO_ROW)
+			concurrency->table[i].row[row].moving_ns += moving_ns;
+	}
+}
+
 void
 concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
 {
@@ -375,6 +390,8 @@ concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
 	call.tag = rows_of(concurrency, op) | (uint64_t)kind_of(op) << KIND_SHIFT;
 	if (tag_row(call.tag, CONCURRENCY_SESSIONS) != NO_ROW)
 		note_slots(concurrency, op, tag_row(call.tag, CONCURRENCY_SESSIONS));
+	if (call.has == (1u << SWEEP_VIEWS) - 1 && op->outcome == OP_ANSWERED)
+		note_moving(concurrency, &call);
 	if (!op_has(op, OP_HAS_SLOT))
 		call.tag &= ~((uint64_t)ROW_MASK << (CONCURRENCY_SESSIONS * ROW_BITS));
 	sweep_add(concurrency->sweep, &call);
@@ -441,6 +458,7 @@ concurrency_merge(struct concurrency *into, const struct concurrency *from)
 			struct concurrency_row *row = &into->table[i].row[number];
 
 			depth_merge(&row->depth, &more->depth);
+			row->moving_ns += more->moving_ns;
 			row->slots_granted = MAX(row->slots_granted, more->slots_granted);
 			row->slots_used = MAX(row->slots_used, more->slots_used);
 			row->slots_allowed = more->slots_allowed;

@@ -26,6 +26,7 @@ enum { CONCURRENCY_ROWS = 1024 };
 
 struct concurrency_row {
 	struct net_endpoint client, server;	/* ports are 0 but for connections; a session has no addresses of its own */
+	double moving_ns;		/* the sum over its calls, from first to last bytes of call and reply; not a session's */
 	uint64_t session;		/* hash of its id; 0: not a session's row */
 	/* of a session; 0: not seen */
 	uint32_t slots_granted;		/* by CREATE_SESSION */

@@ -19,6 +19,7 @@ enum {
 	READY_PART = 8,			/* of a call's time, the time from a reply to the next call */
 	SESSION_CALLS = 30,		/* beyond the first of each slot */
 	FULL_PPM = 500000,		/* of the busy time, with nine tenths of a session's slots in use */
+	MOVING_PPM = 500000,		/* of the calls' time, between first and last bytes of records */
 	MANY_CALLS = 128,
 	MANY_PPM = 50000,		/* of the busy time, with more than MANY_CALLS in flight */
 };
@@ -99,13 +100,15 @@ struct flat {
 	bool grows;		/* of one, latency grows with the calls in flight */
 	double sum_ns;		/* of the calls' times */
 	double busy_ns, span_ns;
+	double moving_ns;	/* of the calls' times, from a record's first byte to its last */
 	/* sums weighted by calls */
 	double share, reused, reuse_ns;
 };
 
 static void
-flat_add(struct flat *flat, const struct depth *depth, const struct depth_plateau *plateau, unsigned connections)
+flat_add(struct flat *flat, const struct concurrency_row *row, const struct depth_plateau *plateau, unsigned connections)
 {
+	const struct depth *depth = &row->depth;
 	double calls = (double)depth->calls;
 
 	flat->top = plateau->top;
@@ -114,6 +117,7 @@ flat_add(struct flat *flat, const struct depth *depth, const struct depth_platea
 	flat->calls += depth->calls;
 	flat->grows = flat->grows || grows(depth, plateau->top - plateau->top / 10);
 	flat->sum_ns += (double)depth->sum_ns;
+	flat->moving_ns += (double)row->moving_ns;
 	flat->busy_ns += (double)depth_busy_ns(depth);
 	flat->span_ns += (double)depth->span_ns;
 	flat->share += calls * plateau->share;
@@ -122,7 +126,7 @@ flat_add(struct flat *flat, const struct depth *depth, const struct depth_platea
 }
 
 static void
-flats_add(GArray *flats, const struct depth *depth, const struct depth_plateau *plateau, unsigned connections)
+flats_add(GArray *flats, const struct concurrency_row *row, const struct depth_plateau *plateau, unsigned connections)
 {
 	struct flat none = { 0 };
 	unsigned at = 0;
@@ -131,7 +135,7 @@ flats_add(GArray *flats, const struct depth *depth, const struct depth_plateau *
 		at++;
 	if (at == flats->len)
 		g_array_append_val(flats, none);
-	flat_add(&g_array_index(flats, struct flat, at), depth, plateau, connections);
+	flat_add(&g_array_index(flats, struct flat, at), row, plateau, connections);
 }
 
 /* How many connections a row is of; a client's row has no ports. */
@@ -163,7 +167,7 @@ flats_add_rows(GArray *flats, const struct concurrency *concurrency, enum concur
 			connections = count_connections(concurrency, rows[i]);
 		/* a client with one connection is that connection */
 		if (table == CONCURRENCY_CONNECTIONS || connections > 1)
-			flats_add(flats, &rows[i]->depth, &plateau, connections);
+			flats_add(flats, rows[i], &plateau, connections);
 	}
 }
 
@@ -205,12 +209,16 @@ server_grows(const struct depth *server, double clients_ns)
 	    (double)server->sum_ns * PPM > clients_ns * SERVER_PPM;
 }
 
-/* More slots would bring more calls to where they wait already. */
+/*
+ * More slots would bring more calls to where they wait already: threads, the
+ * line, a window that lets out a piece of a call at a time.
+ */
 static bool
 would_not_help(const struct facts *facts, const struct findings *before, const struct flat *flat)
 {
 	return findings_of(before, "server-thread-saturation") != NULL ||
 	    findings_of(before, "network-bandwidth") != NULL || flat->grows ||
+	    flat->moving_ns * PPM > flat->sum_ns * MOVING_PPM ||
 	    server_grows(server_view(facts), flat->sum_ns);
 }
 
@@ -389,18 +397,18 @@ deepest(const struct facts *facts)
 }
 
 static uint64_t
-server_windows_closed(const struct facts *facts)
+server_windows_shrunk(const struct facts *facts)
 {
-	uint64_t closed = 0;
+	uint64_t shrunk = 0;
 
 	for (unsigned i = 0; i < facts->capture_count; i++)
-		closed = MAX(closed, facts->captures[i].tcp.server_zero_window);
-	return closed;
+		shrunk = MAX(shrunk, facts->captures[i].tcp.server_window_shrunk);
+	return shrunk;
 }
 
 /*
  * Three signs together: many calls of one connection at once, the server takes
- * longer the more there are, and it stops taking them in. None of them alone
+ * longer the more there are, and its receive window shrinks. None of them alone
  * says that fewer would be better.
  */
 bool
@@ -409,24 +417,24 @@ rule_slot_count(const struct facts *facts, const struct findings *before, struct
 	const struct concurrency_row *row = deepest(facts);
 	const struct depth *server = server_view(facts);
 	const struct depth *deep = server != NULL || row == NULL ? server : &row->depth;
-	uint64_t closed = server_windows_closed(facts);
+	uint64_t shrunk = server_windows_shrunk(facts);
 	struct depth_growth growth;
 	double share;
 	char text[FORMAT_SIZE];
 
 	(void)before;
-	if (row == NULL || closed == 0 || !grows(deep, MANY_CALLS) ||
+	if (row == NULL || shrunk == 0 || !grows(deep, MANY_CALLS) ||
 	    !depth_growth(deep, MANY_CALLS, &growth))
 		return false;
 	share = depth_share_above(&row->depth, MANY_CALLS);
 	finding->confidence = server != NULL ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
 	finding->text = g_strdup_printf("Up to %u calls are in flight on one connection, more than %d for %s of the busy "
-	    "time; with so many the server takes %.1f times as long as with few, and it closed its window %"
-	    G_GUINT64_FORMAT " times: it takes in no more than it can work on.", row->depth.max, MANY_CALLS,
-	    format_share(text, true, share), growth.ratio, closed);
+	    "time; with so many the server takes %.1f times as long as with few, and its receive window shrank to almost "
+	    "nothing %" G_GUINT64_FORMAT " times: it takes in no more than it can work on.", row->depth.max, MANY_CALLS,
+	    format_share(text, true, share), growth.ratio, shrunk);
 	finding_count(finding, "most", row->depth.max);
 	finding_share(finding, "busy_share", share);
 	finding_real(finding, "latency_ratio", growth.ratio);
-	finding_count(finding, "windows_closed", closed);
+	finding_count(finding, "windows_shrunk", shrunk);
 	return true;
 }

@@ -102,7 +102,9 @@ struct half {
 	bool acked_known;
 	bool fresh;		/* all that was sent before the capture began is acknowledged */
 	int64_t begun_ns;	/* its first byte */
+	bool window_small;	/* that it offered last, against most_window */
 	uint8_t implausible;	/* segments in a row whose place cannot be */
+	uint16_t most_window;	/* unscaled */
 	uint32_t seq_base;
 	uint32_t max_segment;
 	int64_t next;		/* everything below was delivered */

@@ -7,6 +7,8 @@
 #include "stream/flow_table.h"
 #include "stream/path.h"
 
+enum { SHRUNK_PART = 8 };	/* of the largest window that was offered */
+
 struct stream *
 stream_new(const struct stream_sink *sink, const struct stream_limits *limits, uint64_t *next_serial)
 {
@@ -188,12 +190,26 @@ track(struct stream *stream, struct connection *connection, const struct segment
 	}
 }
 
+/*
+ * A receiver that does not keep up lets its window shrink, to nothing or to what
+ * is not worth sending. Compared with the largest that it offered the scale
+ * (RFC 7323 section 2), which is not known of connections that began before,
+ * does not matter; that of a SYN is never scaled.
+ */
 static void
-note_zero_window(struct stream *stream, const struct connection *connection, const struct segment *segment)
+note_window(struct stream *stream, struct connection *connection, const struct segment *segment)
 {
-	stream->counters.zero_window++;
-	if (connection->caller >= 0 && segment->direction != connection->caller)
-		stream->counters.server_zero_window++;
+	struct half *half = &connection->half[segment->direction];
+	bool small;
+
+	if (segment->flags & (TCP_RST | TCP_SYN))
+		return;
+	stream->counters.zero_window += segment->window == 0;
+	half->most_window = MAX(half->most_window, segment->window);
+	small = segment->window <= half->most_window / SHRUNK_PART;
+	if (small && !half->window_small && connection->caller >= 0 && segment->direction != connection->caller)
+		stream->counters.server_window_shrunk++;
+	half->window_small = small;
 }
 
 void
@@ -203,8 +219,7 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 
 	stream->counters.segments++;
 	stream->counters.payload_bytes += segment->payload_wire_len;
-	if (segment->window == 0 && !(segment->flags & (TCP_RST | TCP_SYN)))
-		note_zero_window(stream, connection, segment);
+	note_window(stream, connection, segment);
 	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
 	stream->packets = packets;
 	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||

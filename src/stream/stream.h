@@ -100,7 +100,7 @@ struct stream_counters {
 	uint64_t retransmitted;		/* carried bytes that were there before, or filled a hole later than out_of_order says */
 	uint64_t out_of_order;		/* filled a hole within the connection's smallest round trip, 3 ms at most */
 	uint64_t zero_window;		/* announced a window of zero, RST aside */
-	uint64_t server_zero_window;	/* of them, on RPC connections from the server */
+	uint64_t server_window_shrunk;	/* how often an RPC server's window fell to an eighth of the largest before, or less */
 	uint64_t payload_bytes;		/* as the wire carried them */
 	uint64_t delivered_bytes;	/* in order, once, on RPC connections, hole_bytes included */
 	uint64_t duplicate_bytes;	/* seen before, or below the start of the stream */

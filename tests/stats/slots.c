@@ -142,6 +142,26 @@ Test(slots, no_table_where_the_server_takes_longer_the_more_there_are)
 	assert_found(&scene, "client-slot-saturation", false);
 }
 
+/* Calls of 32 KiB through a window of 8: three of four round trips pass between a call's first byte and its last. */
+Test(slots, no_table_where_a_window_lets_out_a_piece_at_a_time)
+{
+	static const int64_t sending_ns[] = { 300 * US, 100 * US };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sending_ns); i++) {
+		struct scene scene = scene_new(1, PAIR_CLIENT);
+
+		for (unsigned j = 0; j < 800; j++) {
+			struct nfs_op op = build_op(PROC_WRITE, j * 100 * US, 380 * US - sending_ns[i]);
+
+			op.call_last_ns += sending_ns[i];
+			op.reply_first_ns += sending_ns[i];
+			op.reply_last_ns += sending_ns[i];
+			aggregate_add_op(scene.aggregate, 0, &op);
+		}
+		assert_found(&scene, "client-slot-saturation", i == 1);
+	}
+}
+
 /* A capture alone shows only its own side: the server's may have its reasons, a call on its way is in none of its own. */
 Test(slots, one_capture)
 {
@@ -268,7 +288,7 @@ Test(slots, slots_that_are_left_are_no_saturation)
 
 /* A few calls at first, then `slots` of them that take server_ns. */
 static struct findings *
-judge_many(unsigned slots, int64_t server_ns, uint64_t windows_closed)
+judge_many(unsigned slots, int64_t server_ns, uint64_t windows_shrunk)
 {
 	struct scene scene = scene_new(2, PAIR_SERVER);
 	struct table few = { .slots = 2, .rounds = 100, .server_ns = 200 * US, .gap_ns = 20 * US };
@@ -278,7 +298,7 @@ judge_many(unsigned slots, int64_t server_ns, uint64_t windows_closed)
 	fill(&scene, &few);
 	for (unsigned i = 0; i < many.slots * many.rounds; i++)
 		scene_call(&scene, 0, PROC_READ, from_ns + start_of(&many, i / slots, i % slots), many.server_ns, 50 * US);
-	scene.captures[0].tcp.server_zero_window = windows_closed;
+	scene.captures[0].tcp.server_window_shrunk = windows_shrunk;
 	return scene_judge(&scene);
 }
 
@@ -291,7 +311,7 @@ Test(slots, more_calls_than_the_server_takes)
 	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
 	/* the last begins 10 us before the first is over, and that one's next 20 us after */
 	cr_assert_eq(finding_value(finding, "most")->integer, 199);
-	cr_assert_eq(finding_value(finding, "windows_closed")->integer, 3);
+	cr_assert_eq(finding_value(finding, "windows_shrunk")->integer, 3);
 	cr_assert_float_eq(finding_value(finding, "latency_ratio")->real, 10, 0.5);
 	findings_free(findings);
 }
@@ -301,11 +321,11 @@ Test(slots, one_sign_of_three_is_missing)
 	static const struct {
 		unsigned slots;
 		int64_t server_ns;
-		uint64_t closed;
+		uint64_t shrunk;
 	} cases[] = { { 120, 2000 * US, 3 }, { 200, 200 * US, 3 }, { 200, 2000 * US, 0 } };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct findings *findings = judge_many(cases[i].slots, cases[i].server_ns, cases[i].closed);
+		struct findings *findings = judge_many(cases[i].slots, cases[i].server_ns, cases[i].shrunk);
 
 		cr_assert_null(findings_of(findings, "slot-count-too-high"), "case %zu", i);
 		findings_free(findings);

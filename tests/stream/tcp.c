@@ -42,25 +42,35 @@ Test(tcp, in_order)
 	wire_free(wire);
 }
 
-/* Whose window it is shows once it is known who calls. */
-Test(tcp, windows_that_the_server_closed)
+/* Whose window it is shows once it is known who calls; an eighth of the largest is small, and counts once. */
+Test(tcp, windows_of_the_server_that_shrink)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t call[4], reply[4];
 
 	three_calls(wire, call, reply);
+	wire->window[TO_CLIENT] = 65535;	/* of the SYN: not scaled */
 	wire_open(wire, 1 * MS);
-	wire->window_closed[TO_CLIENT] = true;
+	wire->window[TO_CLIENT] = 800;
 	wire_ack(wire, TO_CLIENT, 0, 0, 9 * MS);
 	wire_send(wire, TO_SERVER, call[0], call[1] - call[0], 0, 10 * MS);
+	wire->window[TO_CLIENT] = 101;
 	wire_ack(wire, TO_CLIENT, 0, call[1], 11 * MS);
-	wire_send(wire, TO_CLIENT, 0, reply[1], call[1], 12 * MS);
-	wire->window_closed[TO_CLIENT] = false;
-	wire->window_closed[TO_SERVER] = true;
-	wire_ack(wire, TO_SERVER, call[1], reply[1], 13 * MS);
+	cr_assert_eq(wire->tcp->server_window_shrunk, 0);
+	wire->window[TO_CLIENT] = 100;
+	wire_ack(wire, TO_CLIENT, 0, call[1], 12 * MS);
+	wire->window[TO_CLIENT] = 0;
+	wire_ack(wire, TO_CLIENT, 0, call[1], 13 * MS);
+	cr_assert_eq(wire->tcp->server_window_shrunk, 1);
+	wire->window[TO_CLIENT] = 400;
+	wire_send(wire, TO_CLIENT, 0, reply[1], call[1], 14 * MS);
+	wire->window[TO_CLIENT] = 0;
+	wire_ack(wire, TO_CLIENT, reply[1], call[1], 15 * MS);
+	wire->window[TO_SERVER] = 0;
+	wire_ack(wire, TO_SERVER, call[1], reply[1], 16 * MS);
 	wire_finish(wire, 30 * MS);
-	cr_assert_eq(wire->tcp->zero_window, 4);
-	cr_assert_eq(wire->tcp->server_zero_window, 2);
+	cr_assert_eq(wire->tcp->server_window_shrunk, 2);
+	cr_assert_eq(wire->tcp->zero_window, 3);
 	wire_free(wire);
 }
 

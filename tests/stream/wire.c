@@ -32,6 +32,7 @@ wire_new(uint32_t connections, uint32_t calls)
 	wire->datagrams = datagrams_new(&sink, limits.connections, &wire->serial);
 	wire->tcp = stream_counters(wire->stream);
 	wire->rpc = calls_counters(wire->calls);
+	wire->window[TO_SERVER] = wire->window[TO_CLIENT] = 1000;
 	wire->client_port = 1023;
 	wire->server_port = 2049;
 	wire->isn[TO_SERVER] = 0xfffff000;	/* wraps soon */
@@ -59,7 +60,7 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 		.packet = &packet,
 		.direction = (uint8_t)direction,
 		.flags = flags,
-		.window = wire->window_closed[direction] ? 0 : 1000,
+		.window = wire->window[direction],
 		.seq = seq,
 		.ack = ack,
 		.payload = copy,

@@ -23,7 +23,7 @@ struct wire {
 	uint16_t client_port, server_port;
 	uint32_t isn[2];
 	uint32_t snaplen;		/* payload bytes kept of a segment; 0: all */
-	bool window_closed[2];		/* what is sent in a direction announces no window */
+	uint16_t window[2];		/* that is announced in a direction; 1000 unless told otherwise */
 	unsigned ops;
 	struct nfs_op op[WIRE_OPS];	/* in the order in which they finished */
 	/* the bytes of both streams, for senders that keep them in order */
