@@ -12,7 +12,7 @@
 #include "decoders.h"
 
 enum {
-	FH_MOST = 128,			/* NFS4_FHSIZE, RFC 7530 section 3.2 */
+	FH_MOST = 128,			/* NFS4_FHSIZE, RFC 7531 */
 	STABLE_HOW_LAST = 2,		/* section 16.36, FILE_SYNC4 */
 	NUMBERS_KEPT = 128,		/* operations below it stand in the list as they are */
 	MINOR_COUNT = 3,
@@ -404,8 +404,7 @@ static const struct nfs4_operation operations[] = {
 	[39] = { "RELEASE_LOCKOWNER", OP_CLASS_OTHER, 0, 0, skip_owner, NULL },
 };
 
-/* section 16.14 of RFC 7530 does not define it, its section 15.2.4 does: what stands in a reply for an operation
- * that the server does not know */
+/* What stands in a reply for an operation that the server does not know (section 16.38). */
 static const struct nfs4_operation illegal = { "ILLEGAL", OP_CLASS_OTHER, 0, 0, NULL, NULL };
 
 static const struct nfs4_operation *

@@ -10,11 +10,11 @@
 
 enum {
 	NFS4_OK = 0,
-	NFS4_STATEID_BYTES = 16,	/* RFC 7530 section 3.3.10 */
+	NFS4_STATEID_BYTES = 16,	/* RFC 7530 section 2.2.16 */
 	NFS4_SESSIONID_BYTES = 16,	/* RFC 8881 section 3.1 */
 	NFS4_VERIFIER_BYTES = 8,
 	NFS4_TIME_BYTES = 12,
-	NFS4_CHANGE_INFO_BYTES = 20,	/* RFC 7530 section 3.3.3 */
+	NFS4_CHANGE_INFO_BYTES = 20,	/* RFC 7530 section 2.2.9 */
 	NFS4_DEVICEID_BYTES = 16,	/* RFC 8881 section 3.3.14 */
 };
 
@@ -73,9 +73,9 @@ nfs4_skip_two_opaques(struct nfs4_walk *walk)
 	nfs4_skip_opaque(walk);
 }
 
-/* bitmap4: words of 32 bits (RFC 7530 section 3.3.7) */
+/* bitmap4: words of 32 bits (RFC 7530 section 2.1) */
 void nfs4_skip_bitmap(struct nfs4_walk *walk);
-/* fattr4: a bitmap and the attributes that it names, as one opaque (section 3.3.8) */
+/* fattr4: a bitmap and the attributes that it names, as one opaque (section 2.2.8) */
 void nfs4_skip_attributes(struct nfs4_walk *walk);
 /* The same, and what op keeps of it. */
 void nfs4_read_attributes(struct nfs4_walk *walk);

@@ -28,7 +28,7 @@ skip_callback_security(struct nfs4_walk *walk)
 	}
 }
 
-/* nfs_impl_id4<1>: domain, name, date (section 3.3.22) */
+/* nfs_impl_id4<1>: domain, name, date (section 3.3.21) */
 static void
 skip_implementation(struct nfs4_walk *walk)
 {

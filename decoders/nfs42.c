@@ -4,7 +4,7 @@
  */
 #include "nfs4.h"
 
-/* netloc4 (RFC 7862 section 4.2): a name, a URL, or a network id and an address */
+/* netloc4 (RFC 7863): a name, a URL, or a network id and an address */
 static void
 skip_location(struct nfs4_walk *walk)
 {

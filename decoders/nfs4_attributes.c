@@ -49,7 +49,7 @@ skip_acl(struct xdr_cursor *cursor)
 	}
 }
 
-/* fs_locations4: the root's path, and servers with a path each (section 8.4) */
+/* fs_locations4: the root's path, and servers with a path each (section 8.8) */
 static void
 skip_locations(struct xdr_cursor *cursor)
 {

@@ -1,8 +1,8 @@
 /*
- * Callbacks of NFS version 4 (RFC 7530 section 16, RFC 8881 section 20, RFC
- * 7862 section 16): a server's calls to a client, to a program of the client's
- * choice. In minor version 0 they have a connection of their own, from 1 on
- * they come over the client's.
+ * Callbacks of NFS version 4 (RFC 7530 sections 17 and 18, RFC 8881 section
+ * 20, RFC 7862 section 16): a server's calls to a client, to a program of the
+ * client's choice. In minor version 0 they have a connection of their own, from
+ * 1 on they come over the client's.
  */
 #include "nfs4.h"
 
@@ -25,7 +25,7 @@ layout_recall_call(struct nfs4_walk *walk)
 	}
 }
 
-/* file, attributes wanted (RFC 7530 section 16.1) */
+/* file, attributes wanted (RFC 7530 section 18.1) */
 static void
 getattr_call(struct nfs4_walk *walk)
 {
@@ -133,7 +133,7 @@ operation_name(uint32_t operation)
 	return row != NULL ? row->name : NULL;
 }
 
-/* CB_COMPOUND4args: tag, minor version, callback_ident, operations (RFC 7530 section 16.2.3) */
+/* CB_COMPOUND4args: tag, minor version, callback_ident, operations (RFC 7530 section 17.2) */
 static void
 compound_call(struct xdr_cursor *body, struct nfs_op *op)
 {

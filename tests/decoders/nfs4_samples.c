@@ -150,7 +150,7 @@ const struct nfs4_sample nfs4_samples[] = {
 	{ .name = 0 },
 };
 
-/* RFC 7530 section 16.1, RFC 8881 section 20, RFC 7862 section 16 */
+/* RFC 7530 section 18, RFC 8881 section 20, RFC 7862 section 16 */
 const struct nfs4_sample nfs4cb_samples[] = {
 	{ 3, "CB_GETATTR", CALL(HANDLE, BITMAP), REPLY(ATTRIBUTES) },
 	{ 4, "CB_RECALL", CALL(STATEID, 0, HANDLE), NOTHING },
