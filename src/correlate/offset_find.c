@@ -132,32 +132,39 @@ fewer_distinct(const struct trial *trial, bool supporting, uint64_t *carried)
  * of calls that were sent again, have a say only when there is nothing better.
  */
 static enum roles
+roles_by(const struct trial *trial, bool deduced, uint32_t *count)
+{
+	uint32_t none = 0, positive = 0, negative = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < trial->offset->sample_count; i++) {
+		const struct offset_sample *sample = &trial->offset->samples[i];
+
+		if (!trial->supports[i] || (sample->deduced && !deduced))
+			continue;
+		++*count;
+		positive += sample->network_ns > 0;
+		negative += sample->network_ns < 0;
+		none += sample->network_ns <= SAME_NOISE_NS && sample->network_ns >= -SAME_NOISE_NS;
+	}
+	/* Independent noise on one capture point shows either sign. */
+	if (*count >= SAME_LEAST && (none >= *count - *count / 10 || MIN(positive, negative) * 4 >= *count))
+		return ROLES_SAME;
+	if (positive == negative)
+		return ROLES_UNKNOWN;
+	return positive > negative ? ROLES_AS_GIVEN : ROLES_REVERSED;
+}
+
+static enum roles
 roles_of(const struct trial *trial)
 {
-	for (unsigned deduced = 0; deduced < 2; deduced++) {
-		uint32_t count = 0, none = 0, positive = 0, negative = 0;
+	uint32_t count, all;
+	enum roles roles = roles_by(trial, false, &count), by_all = roles_by(trial, true, &all);
 
-		for (uint32_t i = 0; i < trial->offset->sample_count; i++) {
-			const struct offset_sample *sample = &trial->offset->samples[i];
-
-			if (!trial->supports[i] || sample->deduced > deduced)
-				continue;
-			count++;
-			positive += sample->network_ns > 0;
-			negative += sample->network_ns < 0;
-			none += sample->network_ns <= SAME_NOISE_NS &&
-			    sample->network_ns >= -SAME_NOISE_NS;
-		}
-		if (count == 0)
-			continue;
-		/* Independent noise on one capture point shows either sign. */
-		if (count >= SAME_LEAST &&
-		    (none >= count - count / 10 || MIN(positive, negative) * 4 >= count))
-			return ROLES_SAME;
-		if (positive != negative)
-			return positive > negative ? ROLES_AS_GIVEN : ROLES_REVERSED;
-	}
-	return ROLES_UNKNOWN;
+	if (count == 0 || roles == ROLES_UNKNOWN)
+		return by_all;
+	/* A few may all have been under way while a clock was set: then nothing may say the contrary. */
+	return roles == ROLES_REVERSED && count < ENOUGH && all > count && by_all != roles ? ROLES_UNKNOWN : roles;
 }
 
 /* The samples that cover the place; true when addresses or arguments are behind one of them. */
