@@ -145,7 +145,7 @@ prop_permuted_ties(struct trace *trace, GString *why)
 	if (has_option(trace, "capture-start"))
 		return true;
 	/* Where boundaries are found again, a reply whose call is found later has none: so at one time the first counts. */
-	if (found_again(trace))
+	if (found_again(trace) || has_late_copies(trace))
 		return true;
 	return permuted(trace, true, has_option(trace, "step") ? &step_leeway : &leeway, why);
 }

@@ -18,6 +18,9 @@ property_fn prop_truth, prop_pairs, prop_complete, prop_parts, prop_books, prop_
 /* depths.c: the most calls in flight and their mean are those of the truth */
 property_fn prop_depths;
 
+/* The copies that are calls of their own by definition: whether one is, the order of packets decides. */
+bool has_late_copies(const struct trace *trace);
+
 /* invariants.c: what must not matter does not */
 property_fn prop_threads, prop_permuted, prop_permuted_ties, prop_shifted, prop_cut_packets, prop_cut_file;
 

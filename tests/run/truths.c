@@ -123,6 +123,34 @@ wrong_with(const struct trace *trace, unsigned record, unsigned line)
 	return NULL;
 }
 
+/*
+ * A copy that left the client behind the acknowledgement of its answer, since
+ * TCP held it back: another call by definition, which the truth counts with the first.
+ */
+static bool
+is_late_copy(const struct trace *trace, unsigned record)
+{
+	const char *xid = table_text(trace->base->ops, record, "xid");
+	int64_t time_ns = table_number(trace->base->ops, record, "time_ns");
+
+	for (unsigned line = 0; line < trace->truth->lines->len; line++)
+		if (strcmp(table_text(trace->truth, line, "xid"), xid) == 0
+		    && table_number(trace->truth, line, "retransmits") > 0
+		    && table_number(trace->truth, line, "file_c_reply_last") != UNKNOWN
+		    && table_number(trace->truth, line, "file_c_reply_last") < time_ns)
+			return true;
+	return false;
+}
+
+bool
+has_late_copies(const struct trace *trace)
+{
+	for (unsigned record = 0; record < trace->base->ops->lines->len; record++)
+		if (is_late_copy(trace, record))
+			return true;
+	return false;
+}
+
 /* Every matched record is one call of the truth, and its times are that call's. */
 bool
 prop_truth(struct trace *trace, GString *why)
@@ -147,6 +175,8 @@ prop_truth(struct trace *trace, GString *why)
 			if (wrong == NULL)
 				break;
 		}
+		if (lines == NULL && is_late_copy(trace, r))
+			continue;
 		if (lines == NULL)
 			wrong = g_strdup("no such call");
 		if (wrong != NULL) {
@@ -184,6 +214,8 @@ prop_pairs(struct trace *trace, GString *why)
 			return false;
 		}
 		lines = truth_of(trace, 'c', table_number(ops, r, "time_ns"), xid);
+		if (lines == NULL && is_late_copy(trace, r))
+			continue;
 		for (unsigned i = 0; lines != NULL && i < lines->len && !same; i++)
 			same = truth_has(trace, 's', g_array_index(stamps, int64_t, frame - 1), xid,
 				g_array_index(lines, unsigned, i));
