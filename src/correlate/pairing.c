@@ -137,13 +137,16 @@ evict_oldest(struct pairing *p, unsigned side, unsigned capture)
  * Whether both sides time the call from the same copy. Copies that only the
  * server's capture has were sent before the client's shows any; a sender's
  * capture that shows a hole filled by a retransmission lacks its first copy; a call that
- * was sent again on another connection, on one side only, lacks its first copy
- * on the other.
+ * was sent again on another connection, on one side only or less often than on
+ * the other, may lack its first copy there: the network lost it, or a capture
+ * that began in the middle of that connection did.
  */
 static bool
 are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
 {
 	if (server->flags & OP_COPIES_MISSED && server->retransmits < client->retransmits)
+		return false;
+	if (server->flags & OP_JOINED && server->retransmits != client->retransmits)
 		return false;
 	return server->retransmits <= client->retransmits && ((server->flags ^ client->flags) & OP_JOINED) == 0 &&
 	    !(client->flags & OP_CALL_TIME_FILLED) && !(server->flags & OP_REPLY_TIME_FILLED);

@@ -251,6 +251,23 @@ lack_all_replies(unsigned side, unsigned i, struct nfs_op *op)
 	op->valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST | OP_HAS_STATUS);
 }
 
+static void
+join_copies(unsigned side, unsigned i, struct nfs_op *op)
+{
+	op->flags |= OP_JOINED;
+	op->retransmits = i % 2 == 0 || side == PAIR_CLIENT ? 2 : 1;
+}
+
+/* Of a call that was sent over several connections one side shows less copies: perhaps not the first one. */
+Test(limits, copies_of_other_connections_that_one_side_lacks)
+{
+	struct outcome outcome = run_simple(100, join_copies);
+
+	cr_assert_eq(outcome.matches[MATCH_MATCHED], 50);
+	cr_assert_eq(outcome.matches[MATCH_PARTIAL], 50);
+	cr_assert_eq(outcome.wrong, 0);
+}
+
 /* One direction was captured: no time proves anything, but addresses, XIDs and arguments do. */
 Test(limits, captures_without_replies)
 {
