@@ -288,7 +288,7 @@ static void
 follow_xid(struct connection *c, const struct nfs_op *op)
 {
 	uint32_t range = c->highest_xid - c->lowest_xid, back = c->last_xid - op->xid;
-	bool later = op->call_order >= c->last_order;
+	bool later = op->call_order > c->last_order;
 	bool again = later && op->xid <= c->last_xid && back >= range / 2;
 
 	if (again)

@@ -134,7 +134,8 @@ fewer_distinct(const struct trial *trial, bool supporting, uint64_t *carried)
 static enum roles
 roles_by(const struct trial *trial, bool deduced, uint32_t *count)
 {
-	uint32_t none = 0, positive = 0, negative = 0;
+	uint32_t none = 0, positive = 0, negative = 0, changes = 0;
+	bool was_negative = false, mixed;
 
 	*count = 0;
 	for (uint32_t i = 0; i < trial->offset->sample_count; i++) {
@@ -142,15 +143,18 @@ roles_by(const struct trial *trial, bool deduced, uint32_t *count)
 
 		if (!trial->supports[i] || (sample->deduced && !deduced))
 			continue;
+		changes += *count > 0 && was_negative != (sample->network_ns < 0);
+		was_negative = sample->network_ns < 0;
 		++*count;
 		positive += sample->network_ns > 0;
 		negative += sample->network_ns < 0;
 		none += sample->network_ns <= SAME_NOISE_NS && sample->network_ns >= -SAME_NOISE_NS;
 	}
-	/* Independent noise on one capture point shows either sign. */
-	if (*count >= SAME_LEAST && (none >= *count - *count / 10 || MIN(positive, negative) * 4 >= *count))
+	/* Independent noise on one capture point shows either sign, by turns; calls across a step show one after the other. */
+	mixed = MIN(positive, negative) * 4 >= *count;
+	if (*count >= SAME_LEAST && (none >= *count - *count / 10 || (mixed && changes * 4 >= *count)))
 		return ROLES_SAME;
-	if (positive == negative)
+	if (positive == negative || (mixed && *count >= SAME_LEAST))
 		return ROLES_UNKNOWN;
 	return positive > negative ? ROLES_AS_GIVEN : ROLES_REVERSED;
 }
