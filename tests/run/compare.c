@@ -73,16 +73,20 @@ static bool
 differ(json_t *a, json_t *b, const char *name, const struct leeway *leeway, GString *path)
 {
 	gsize len = path->len;
+	struct leeway drift = *leeway;
 	const char *key;
 	json_t *value;
 	size_t i;
 
+	/* the same for the bound of a drift */
+	drift.close_ns += MAX(integer_at(a, "drift_error_ppb"), 0) / ERROR_PARTS;
 	if (same_value(a, b, name, leeway))
 		return false;
 	if (!may_be_close(leeway, name) && json_is_object(a) && json_is_object(b)) {
 		json_object_foreach(a, key, value) {
 			g_string_append_printf(path, ".%s", key);
-			if (differ(value, json_object_get(b, key), key, leeway, path))
+			if (differ(value, json_object_get(b, key), key,
+			    g_str_has_prefix(key, "drift") ? &drift : leeway, path))
 				return true;
 			g_string_truncate(path, len);
 		}
