@@ -356,15 +356,20 @@ hold(struct stream *stream, struct half *half, struct slice slice)
 	return known;
 }
 
-/* How late a segment may fill a hole and still be called out of order: a retransmission takes a round trip. */
+/*
+ * How late a segment may fill a hole and still be called out of order: a
+ * retransmission takes a round trip. At its sender, whose data takes all of it to
+ * be acknowledged, only the capture brings packets out of order; there a part is
+ * enough, as the first packets behind the hole may be missing, too.
+ */
 static int64_t
-disorder_ns(const struct connection *connection)
+disorder_ns(const struct connection *connection, const struct half *half)
 {
-	const struct half *half = connection->half;
+	int64_t there_ns = half->round_trip_ns, back_ns = connection->half[half == connection->half].round_trip_ns;
 
-	if (half[0].round_trip_ns < 0 || half[1].round_trip_ns < 0)
+	if (there_ns < 0 || back_ns < 0)
 		return DISORDER_NS;
-	return min_ns(DISORDER_NS, half[0].round_trip_ns + half[1].round_trip_ns);
+	return min_ns(DISORDER_NS, there_ns / 4 > back_ns ? there_ns / 4 : there_ns + back_ns);
 }
 
 enum lateness { IN_ORDER, OUT_OF_ORDER, SENT_AGAIN };
@@ -381,7 +386,7 @@ lateness(const struct connection *connection, const struct half *half, const str
 	opened_ns = seen_behind(half, slice->offset + 1);
 	if (opened_ns == INT64_MAX || slice->seen_ns <= opened_ns)
 		return IN_ORDER;
-	return slice->seen_ns - opened_ns > disorder_ns(connection) ? SENT_AGAIN : OUT_OF_ORDER;
+	return slice->seen_ns - opened_ns > disorder_ns(connection, half) ? SENT_AGAIN : OUT_OF_ORDER;
 }
 
 static void

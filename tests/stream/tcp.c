@@ -519,6 +519,29 @@ Test(tcp, filled_late)
 	wire_free(wire);
 }
 
+/* At the sender the path brings nothing out of order; the first packets behind the hole may be missing, too. */
+Test(tcp, filled_before_a_round_trip_is_over)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		struct wire *wire = wire_new(0, 0);
+		uint32_t call[4], reply[4];
+		int64_t there_ns = side == 0 ? MS : MS / 100, back_ns = side == 0 ? MS / 100 : MS;
+
+		three_calls(wire, call, reply);
+		wire_open(wire, 1 * MS);
+		wire_send(wire, TO_SERVER, call[0], call[1] - call[0], 0, 10 * MS);
+		wire_send(wire, TO_CLIENT, reply[0], reply[1] - reply[0], call[1], 10 * MS + there_ns);
+		wire_ack(wire, TO_SERVER, call[1], reply[1], 10 * MS + there_ns + back_ns);
+		wire_send(wire, TO_SERVER, call[2], call[3] - call[2], reply[1], 20 * MS);
+		wire_send(wire, TO_SERVER, call[1], call[2] - call[1], reply[1], 20 * MS + 4 * MS / 10);
+		wire_send(wire, TO_CLIENT, reply[1], reply[3] - reply[1], call[3], 30 * MS);
+		wire_finish(wire, 40 * MS);
+		cr_assert_eq(!!(wire_op(wire, 2)->flags & OP_CALL_TIME_FILLED), side == 0, "side %u", side);
+		cr_assert_eq(wire->tcp->retransmitted, side == 0 ? 1 : 0);
+		wire_free(wire);
+	}
+}
+
 /* The same behind another hole, which nothing ever fills. */
 Test(tcp, filled_late_behind_a_hole)
 {
