@@ -1,6 +1,7 @@
 #include "trace/network.h"
 
 #include "trace/capture.h"
+#include "trace/lost.h"
 #include "trace/stream.h"
 #include "trace/tcp.h"
 
@@ -83,6 +84,7 @@ travel(struct frame *frame)
 	if (!vital && trace_rng_chance(&sim->network_rng, config->loss[way])) {
 		sim->totals.lost[way]++;
 		note_loss(frame);
+		trace_lost(frame);
 		trace_frame_free(frame);
 		return;
 	}
@@ -106,6 +108,7 @@ trace_network_transmit(struct frame *frame)
 	struct half *half = frame->half;
 	uint32_t mss = (uint32_t)sim_of(frame)->config->mss_bytes;
 
+	frame->left_ns = sim_of(frame)->now_ns;
 	pass(frame, sender_of(half->direction));
 	/* The card cuts a large frame into segments. */
 	while (frame->len > mss) {
@@ -190,6 +193,7 @@ trace_network_receive(struct frame *frame)
 	int64_t gro_bytes = sim->config->capture[receiver_of(half->direction)].gro_bytes;
 	struct frame *held = half->held;
 
+	trace_lost_arrived(frame);
 	if (gro_bytes <= sim->config->mss_bytes || !mergeable(frame)) {
 		flush_held(half);
 		hand_up(frame);

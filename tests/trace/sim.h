@@ -121,6 +121,7 @@ struct call {
 	bool is_retry;
 	uint64_t retry_of;		/* id */
 	unsigned lost[DIRECTIONS];	/* segments */
+	int64_t retransmit_ns[DIRECTIONS];
 	int64_t window_closed_ns[DIRECTIONS];
 	int64_t send_pause_ns;
 	struct endpoint client_end[TRACE_SIDES];	/* of the first copy */
@@ -170,6 +171,7 @@ struct frame {
 	bool gap;			/* the receiver has bytes behind `ack`; SACK would tell */
 	uint64_t offset;		/* of the first byte after `garbage` */
 	uint32_t len;
+	int64_t left_ns;		/* the sender's card */
 	uint32_t garbage;		/* bytes of other content in front */
 	uint64_t ack;			/* offset in the other half */
 	uint32_t window;		/* offered, in bytes */
@@ -186,6 +188,13 @@ struct range {
 struct ranges {
 	struct range *range;
 	unsigned count, allocated;
+};
+
+/* Bytes whose first copy the network lost. */
+struct lost_range {
+	uint64_t from, to;
+	int64_t first_ns;		/* that copy left */
+	int64_t filled_ns;		/* the copy that arrived first left; TRACE_NEVER: none yet */
 };
 
 struct half {
@@ -226,6 +235,10 @@ struct half {
 	struct frame *held;		/* by GRO */
 	int64_t held_until_ns;
 	bool gro_armed;
+
+	/* the network */
+	struct lost_range *lost;
+	unsigned lost_count, lost_allocated;
 
 	/* capture points */
 	uint64_t left;			/* bytes that left the sender */

@@ -4,6 +4,7 @@
 
 #include "trace/capture.h"
 #include "trace/load.h"
+#include "trace/lost.h"
 #include "trace/tcp.h"
 
 void
@@ -163,7 +164,10 @@ trace_stream_arrived(struct half *half, uint64_t from, uint64_t to)
 		r->ideal[side].last_ns = sim->now_ns;
 		r->call->window_closed_ns[half->direction] +=
 			trace_tcp_closed_ns(half) - r->closed_before_ns;
+		if (r->call->retransmit_ns[half->direction] == 0)
+			r->call->retransmit_ns[half->direction] = trace_lost_cost_ns(r);
 	}
+	trace_lost_forget(half);
 	return true;
 }
 

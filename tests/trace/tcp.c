@@ -665,6 +665,7 @@ trace_tcp_free(struct conn *conn)
 
 		trace_stream_forget(half, true);
 		g_free(half->early.range);
+		g_free(half->lost);
 		for (unsigned side = 0; side < TRACE_SIDES; side++)
 			trace_sight_clear(&half->sight[side]);
 	}

@@ -251,6 +251,10 @@ struct trace_config {
  *   send_pause_ns       for which the client halted inside the call
  *   retry_of            id of the call that was answered NFS3ERR_JUKEBOX and is made again
  *   slot                of the session (NFSv4.1, 4.2); calls that set one up have none
+ *   retransmit_ns       for which the call and the reply, from their first bytes at their
+ *                       senders on, waited for bytes of theirs, or in front of them on the
+ *                       connection, that the network had lost: from the first copy to that
+ *                       which arrived, both as they left
  *
  * truth_json: the configuration, clocks, and counts of the whole trace.
  */

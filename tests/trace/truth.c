@@ -34,7 +34,7 @@ static const char header[] =
 	"retransmits,seen_server,seen_client,"
 	"server_call,server_reply,client_call,client_reply,"
 	"offset_ns,slot_wait_ns,thread_wait_ns,service_ns,disk_wait_ns,"
-	"call_lost,reply_lost,c_window_closed_ns,s_window_closed_ns,send_pause_ns,retry_of,slot\n";
+	"call_lost,reply_lost,c_window_closed_ns,s_window_closed_ns,send_pause_ns,retry_of,slot,retransmit_ns\n";
 
 static void
 flush(struct truth *truth)
@@ -247,6 +247,7 @@ add_waits(GString *text, const struct call *call)
 		add_number(text, call->slot);
 	else
 		add_empty(text);
+	add_number(text, call->retransmit_ns[CALLS] + call->retransmit_ns[REPLIES]);
 }
 
 void
