@@ -124,10 +124,14 @@ struct nfs_op {
 	int64_t path_ns;			/* smallest round trip from this capture point to the server so far */
 	uint64_t file_offset;
 	uint64_t file;				/* hash of the file handle */
+	/* Where the two records end in their directions of the TCP stream, and their bytes with record marks; 0: not known. */
+	int64_t call_end, reply_end;
+	uint32_t call_bytes, reply_bytes;
 	struct arg_print print;
 	uint32_t valid;				/* enum op_has */
 	uint8_t outcome;			/* enum op_outcome */
 	uint8_t operation_class;		/* enum op_class of the operation of a COMPOUND; else 0 */
+	uint8_t call_direction;			/* of the call in its connection, 0 or 1; the reply's is the other */
 	uint16_t flags;				/* enum op_flag */
 	/* COMPOUND: the call's operations as far as they were seen, in order */
 	uint8_t operations[OP_LIST];

@@ -3,6 +3,7 @@
 #include <glib.h>
 
 #include "base/arith.h"
+#include "correlate/loss.h"
 #include "correlate/pair_bounds.h"
 #include "correlate/polygon.h"
 #include "correlate/records.h"
@@ -161,6 +162,7 @@ measure(struct op_pair *pair)
 	pair->parts.total_ns = wrapping_minus(client->reply_last_ns, client->call_first_ns);
 	pair->parts.server_ns = wrapping_minus(server->reply_first_ns, server->call_last_ns);
 	pair->parts.network_ns = wrapping_minus(pair->parts.total_ns, pair->parts.server_ns);
+	pair->parts.retransmit_known = loss_may_be_known(server, client);
 }
 
 /*

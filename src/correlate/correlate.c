@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <limits.h>
 
+#include "correlate/loss.h"
 #include "correlate/pair_bounds.h"
 #include "correlate/pairing.h"
 
@@ -35,6 +36,8 @@ struct correlate {
 	struct clock_stage **clocks;	/* by client */
 	struct reading *readings;	/* by capture */
 	struct ids *ids;
+	struct loss *loss;
+	struct op_pair measured;	/* a pair whose loss was measured */
 	struct op_pair pair;		/* the one on its way out */
 	struct held *held;
 	uint32_t held_count, held_room;
@@ -56,6 +59,22 @@ op_order_ns(const struct nfs_op *op)
 }
 
 /* ---- out ---- */
+
+/* A pair that the clocks are done with. */
+static void
+measure_loss(void *context, const struct op_pair *pair)
+{
+	struct correlate *c = context;
+	unsigned server = c->facts.exchanged ? 1 : 0;
+	unsigned client = c->facts.exchanged ? 0 : pair->client_capture + 1u;
+
+	if (pair->match == MATCH_MATCHED && loss_touches(c->loss, server, client, pair)) {
+		c->measured = *pair;
+		loss_measure(c->loss, server, client, &c->measured);
+		pair = &c->measured;
+	}
+	c->sink(c->context, pair);
+}
 
 static void
 give_ids(struct correlate *c)
@@ -242,10 +261,11 @@ correlate_new(const struct correlate_config *config, pair_sink_fn *sink, void *c
 	c->decided = config->clients != 1 || config->keep_roles;
 	c->ids = ids_new();
 	c->pairing = make_pairing(config, c);
+	c->loss = loss_new(config->clients + 1);
 	c->readings = g_new0(struct reading, config->clients + 1);
 	c->clocks = g_new0(struct clock_stage *, config->clients);
 	for (unsigned i = 0; i < config->clients; i++)
-		c->clocks[i] = clock_stage_new(config->clock_mode, config->clock_given_ns, sink, context);
+		c->clocks[i] = clock_stage_new(config->clock_mode, config->clock_given_ns, measure_loss, c);
 	return c;
 }
 
@@ -257,6 +277,7 @@ correlate_free(struct correlate *c)
 	for (unsigned i = 0; i < c->clients; i++)
 		clock_stage_free(c->clocks[i]);
 	g_free(c->clocks);
+	loss_free(c->loss);
 	g_free(c->readings);
 	g_free(c->held);
 	pairing_free(c->pairing);
@@ -351,6 +372,12 @@ correlate_push(struct correlate *c, unsigned capture, const struct nfs_op *op)
 	/* One client at a time is enough: this is asked for after every op. */
 	if (reads_in_vain(c, capture > 0 ? capture - 1 : (unsigned)(c->readings[0].ops % c->clients)))
 		c->astray = true;
+}
+
+void
+correlate_push_event(struct correlate *c, unsigned capture, const struct tcp_event *event)
+{
+	loss_note(c->loss, capture, event);
 }
 
 bool

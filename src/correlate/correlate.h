@@ -8,6 +8,7 @@
 #include "correlate/clock.h"
 #include "correlate/ids.h"
 #include "correlate/op_pair.h"
+#include "stream/stream.h"
 
 struct correlate;
 
@@ -43,6 +44,8 @@ void correlate_free(struct correlate *correlate);
 unsigned correlate_choose(const struct correlate *correlate, const int64_t *next_ns, const bool *ended);
 /* The next op of a capture, in the order its decoder finished them; borrowed. */
 void correlate_push(struct correlate *correlate, unsigned capture, const struct nfs_op *op);
+/* What TCP sent again, and what was not captured; before the ops that were finished after it. */
+void correlate_push_event(struct correlate *correlate, unsigned capture, const struct tcp_event *event);
 /*
  * True when so much was read without a match that the assumed offset must be
  * wrong: the caller looks for an anchor and starts again with hints. After

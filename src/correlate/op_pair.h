@@ -27,7 +27,10 @@ struct attribution {
 	int64_t request_ns;	/* server call_last - client call_first; valid when aligned */
 	int64_t reply_ns;	/* client reply_last - server reply_first; valid when aligned */
 	int64_t clock_error_ns;	/* hard bound of request and reply; valid when aligned */
+	int64_t retransmit_ns;	/* of network_ns; valid when retransmit_known */
+	uint32_t lost_segments;	/* copies of the two records' segments that did not arrive; the same */
 	bool aligned;
+	bool retransmit_known;
 };
 
 struct op_pair {

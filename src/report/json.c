@@ -413,7 +413,7 @@ matched_row(const struct matched_row *row)
 	put(object, "client_ns", json_null());
 	put(object, "request_ns", dist(&row->request, true));
 	put(object, "reply_ns", dist(&row->reply, true));
-	put(object, "retransmit_ns", json_null());
+	put(object, "retransmit_ns", dist(&row->retransmit, true));
 	put(object, "clock_error", bounds(&row->clock_error));
 	return object;
 }
@@ -517,6 +517,7 @@ slow_call(const struct ids *ids, const struct op_pair *pair)
 	put(object, "server_ns", known(times.has_server, times.server_ns));
 	put(object, "network_ns", known(times.has_network, times.network_ns));
 	put(object, "client_ns", json_null());
+	put(object, "retransmit_ns", known(times.has_retransmit, times.retransmit_ns));
 	put(object, "retransmits", json_integer(words.op->retransmits));
 	put(object, "client_capture", known(pair->has[PAIR_CLIENT], pair->client_capture + 1));
 	put(object, "frames", frame_numbers(&words));

@@ -89,6 +89,26 @@ print_shares(const struct page *page)
 	print_wrapped(page->out, "  ", text);
 }
 
+/* What segments lost between the captures cost. */
+static void
+print_loss(const struct page *page)
+{
+	const struct aggregate_totals *totals = aggregate_totals(page->report->aggregate);
+	double share = 0;
+	char part[FORMAT_SIZE], mean[FORMAT_SIZE], all[FORMAT_SIZE], segments[FORMAT_SIZE], calls[FORMAT_SIZE];
+	g_autofree char *text = NULL;
+	bool known = share_of(totals->retransmit_ns, totals->total_ns, &share);
+
+	if (totals->delayed_calls == 0)
+		return;
+	text = g_strdup_printf("retransmission, a part of the network: %s of all time; %s lost segments delayed %s "
+	    "calls, %s each, %s in all", format_share(part, known, share), format_count(segments, totals->lost_segments),
+	    format_count(calls, totals->delayed_calls),
+	    format_duration(mean, (int64_t)(totals->retransmit_ns / totals->delayed_calls)),
+	    format_duration(all, (int64_t)MIN(totals->retransmit_ns, INT64_MAX)));
+	print_wrapped(page->out, "  ", text);
+}
+
 static bool
 clocks_given(const struct report *report)
 {
@@ -170,6 +190,7 @@ text_matched(const struct page *page)
 		page_heading(page, "WHERE THE TIME GOES (means and shares of total)");
 		print_parts(page, order, shown);
 		print_shares(page);
+		print_loss(page);
 		print_ways(page, order, shown);
 	}
 	fputc('\n', page->out);

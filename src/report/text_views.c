@@ -46,7 +46,7 @@ print_slow_call(const struct page *page, const struct op_pair *pair)
 	struct call_words words;
 	struct row_key key;
 	g_autoptr(GString) line = g_string_new(NULL);
-	char name[LABEL_SIZE];
+	char name[LABEL_SIZE], text[FORMAT_SIZE];
 
 	call_words(pair, &words);
 	key = (struct row_key){
@@ -79,6 +79,9 @@ print_slow_call(const struct page *page, const struct op_pair *pair)
 	}
 	if (words.has_offset)
 		g_string_append_printf(line, ", offset %" G_GUINT64_FORMAT, words.offset);
+	if (times.has_retransmit && times.retransmit_ns > 0)
+		g_string_append_printf(line, "; of the network time %s is retransmission",
+		    format_duration(text, times.retransmit_ns));
 	print_wrapped(page->out, "    ", line->str);
 }
 

@@ -116,15 +116,15 @@ remember_answered(struct calls *calls, const struct call *call, const struct con
 
 	if (calls->lately == NULL)
 		calls->lately = answered_new(LATELY);
-	answered_add(calls->lately, op, call->direction, op->reply_first_ns, call->reply_end);
-	if (connection_acked(connection, !call->direction) >= call->reply_end)
+	answered_add(calls->lately, op, call->direction, op->reply_first_ns, call->op.reply_end);
+	if (connection_acked(connection, !call->direction) >= call->op.reply_end)
 		return;
 	if (peer->recent == NULL)
 		peer->recent = g_new0(struct recent, RECENT);
 	recent = &peer->recent[peer->recent_next++ % RECENT];
 	*recent = (struct recent){ .xid = call->op.xid, .program = call->op.program,
 	    .version = call->op.version, .procedure = call->op.procedure, .print = call->op.print,
-	    .reply_end = call->reply_end, .direction = call->direction, .used = true };
+	    .reply_end = call->op.reply_end, .direction = call->direction, .used = true };
 }
 
 static void
@@ -320,7 +320,8 @@ adopt_orphan(struct calls *calls, struct call *call)
 	if (orphan.complete) {
 		call->op.reply_last_ns = orphan.times.last_ns;
 		call->op.valid |= OP_HAS_REPLY_LAST;
-		call->reply_end = orphan.times.end_offset;
+		call->op.reply_end = orphan.times.end_offset;
+		call->op.reply_bytes = orphan.times.bytes;
 		call->reply_over = true;
 	}
 }
@@ -334,6 +335,7 @@ read_call(const struct rpc_record *record, struct rpc_message *message, struct n
 
 	set_endpoints(op, &record->connection->key, record->direction);
 	op->connection = record->connection->serial;
+	op->call_direction = record->direction;
 	op->xid = message->xid;
 	op->program = message->program;
 	op->version = message->version;
@@ -627,6 +629,8 @@ end_call(struct call *call, const struct rpc_record *record)
 	if (call->call_over)
 		return;
 	op->call_last_ns = record->last_ns;
+	op->call_end = record->end_offset;
+	op->call_bytes = record_bytes(record);
 	op->valid |= OP_HAS_CALL_LAST;
 	if (record->flags & RECORD_TIME_DEDUCED)
 		op->flags |= OP_CALL_TIME_DEDUCED;
@@ -658,7 +662,8 @@ end_reply(struct call *call, const struct rpc_record *record)
 		call->op.flags |= OP_REPLY_TIME_FILLED;
 	if (record->flags & RECORD_TIME_STALE)
 		call->op.flags |= OP_REPLY_TIME_STALE;
-	call->reply_end = record->end_offset;
+	call->op.reply_end = record->end_offset;
+	call->op.reply_bytes = record_bytes(record);
 	call->reply_over = true;
 }
 

@@ -15,6 +15,7 @@ struct reply_times {
 	int64_t first_ns, last_ns;	/* last_ns valid when complete */
 	uint64_t first_frame, first_order;
 	int64_t end_offset;
+	uint32_t bytes;			/* as nfs_op.reply_bytes; valid when complete */
 	bool deduced, filled;
 };
 

@@ -15,7 +15,6 @@ struct call {
 	struct nfs_op op;
 	struct peer *peer;		/* the state of its connection */
 	uint64_t serial;		/* of the connection */
-	int64_t reply_end;		/* stream offset behind the reply */
 	uint32_t args_off;		/* of the arguments in the record; 0: not known */
 	uint8_t direction;
 	bool call_over;			/* its record ended, one way or the other */

@@ -34,9 +34,18 @@ limits_of(const struct correlation_config *config)
 	};
 }
 
+static void
+take_event(void *context, unsigned capture, const struct tcp_event *event)
+{
+	const struct correlation *result = context;
+
+	correlate_push_event(result->correlate, capture, event);
+}
+
+/* result: whose correlation takes the events of TCP; NULL: they are not wanted. */
 static struct feed *
 open_feed(const struct correlation_config *config, unsigned capture, struct aggregate *aggregate,
-    bool threaded, GError **error)
+    struct correlation *result, bool threaded, GError **error)
 {
 	struct feed_config feed = {
 		.paths = config->captures[capture],
@@ -45,6 +54,8 @@ open_feed(const struct correlation_config *config, unsigned capture, struct aggr
 		.aggregate = aggregate,
 		.capture = capture,
 		.threaded = threaded,
+		.event = result != NULL ? take_event : NULL,
+		.event_context = result,
 	};
 
 	return feed_new(&feed, error);
@@ -76,7 +87,8 @@ open_run(struct run *run, const int64_t *hints_ns, GError **error)
 	for (unsigned i = 0; i < config->count; i++) {
 		/* a thread each, as far as they go; this one correlates and decodes the rest */
 		run->part[i] = aggregate_new(config->count, options->top);
-		result->feeds[i] = open_feed(config, i, run->part[i], i + 1 < options->threads, error);
+		result->feeds[i] = open_feed(config, i, run->part[i], config->count > 1 ? result : NULL,
+		    i + 1 < options->threads, error);
 		if (result->feeds[i] == NULL)
 			return false;
 	}
@@ -217,8 +229,8 @@ drive(struct run *run, bool may_restart)
 static bool
 seek_anchor(const struct correlation_config *config, unsigned learned, unsigned scanned, int64_t *delta_ns)
 {
-	struct feed *first = open_feed(config, learned, NULL, false, NULL);
-	struct feed *second = open_feed(config, scanned, NULL, false, NULL);
+	struct feed *first = open_feed(config, learned, NULL, NULL, false, NULL);
+	struct feed *second = open_feed(config, scanned, NULL, NULL, false, NULL);
 	struct anchor *anchor = anchor_new();
 	const struct nfs_op *op;
 	bool found = false;

@@ -2,6 +2,7 @@
 
 enum {
 	BATCH_OPS = 64,
+	BATCH_EVENTS = 64,
 	BATCHES = 16,		/* between a decoding thread and its reader */
 	STEP_PACKETS = 256,
 	WAIT_US = 100 * 1000,
@@ -11,21 +12,53 @@ struct batch {
 	unsigned count;
 	bool last;
 	struct nfs_op op[BATCH_OPS];
+	unsigned events;
+	unsigned before[BATCH_EVENTS];	/* index of the op that an event came before */
+	struct tcp_event event[BATCH_EVENTS];
 };
 
 struct feed {
 	struct pipeline *pipeline;
 	struct aggregate *aggregate;
 	unsigned capture;
+	feed_event_fn *event;
+	void *event_context;
 	GThread *thread;		/* NULL: decoded by the reader */
 	bool bounded;			/* the decoder waits for empty batches rather than make more */
 	GAsyncQueue *full, *empty;
 	struct batch *writing;		/* the decoder's, NULL between batches */
 	struct batch *reading;		/* the reader's */
-	unsigned at;
+	unsigned at, event_at;
 	gint cancelled;			/* atomic */
 	bool over;			/* the last batch was handed over */
 };
+
+static struct batch *
+batch_begin(struct feed *feed)
+{
+	struct batch *batch = feed->bounded ? g_async_queue_pop(feed->empty) : g_async_queue_try_pop(feed->empty);
+
+	if (batch == NULL)
+		batch = g_new(struct batch, 1);
+	batch->count = batch->events = 0;
+	batch->last = false;
+	feed->writing = batch;
+	return batch;
+}
+
+static void
+take_event(void *context, const struct tcp_event *event)
+{
+	struct feed *feed = context;
+	struct batch *batch = feed->writing != NULL ? feed->writing : batch_begin(feed);
+
+	batch->before[batch->events] = batch->count;
+	batch->event[batch->events++] = *event;
+	if (batch->events == BATCH_EVENTS) {
+		g_async_queue_push(feed->full, batch);
+		feed->writing = NULL;
+	}
+}
 
 static void
 take_op(void *context, const struct nfs_op *op)
@@ -35,14 +68,8 @@ take_op(void *context, const struct nfs_op *op)
 
 	if (feed->aggregate != NULL)
 		aggregate_add_op(feed->aggregate, feed->capture, op);
-	if (batch == NULL) {
-		batch = feed->bounded ? g_async_queue_pop(feed->empty) : g_async_queue_try_pop(feed->empty);
-		if (batch == NULL)
-			batch = g_new(struct batch, 1);
-		batch->count = 0;
-		batch->last = false;
-		feed->writing = batch;
-	}
+	if (batch == NULL)
+		batch = batch_begin(feed);
 	batch->op[batch->count++] = *op;
 	if (batch->count == BATCH_OPS) {
 		g_async_queue_push(feed->full, batch);
@@ -84,6 +111,10 @@ feed_new(const struct feed_config *config, GError **error)
 		g_free(feed);
 		return NULL;
 	}
+	if (config->event != NULL)
+		pipeline_set_event_sink(feed->pipeline, take_event);
+	feed->event = config->event;
+	feed->event_context = config->event_context;
 	feed->aggregate = config->aggregate;
 	feed->capture = config->capture;
 	feed->bounded = config->threaded;
@@ -148,6 +179,16 @@ next_batch(struct feed *feed, feed_wait_fn *wait, void *context)
 	return batch;
 }
 
+/* Those that came before the next op of the batch, or at its end. */
+static void
+hand_events(struct feed *feed)
+{
+	struct batch *batch = feed->reading;
+
+	while (feed->event_at < batch->events && batch->before[feed->event_at] <= feed->at)
+		feed->event(feed->event_context, feed->capture, &batch->event[feed->event_at++]);
+}
+
 const struct nfs_op *
 feed_peek(struct feed *feed, feed_wait_fn *wait, void *context)
 {
@@ -157,8 +198,9 @@ feed_peek(struct feed *feed, feed_wait_fn *wait, void *context)
 		if (feed->reading != NULL)
 			g_async_queue_push(feed->empty, g_steal_pointer(&feed->reading));
 		feed->reading = next_batch(feed, wait, context);
-		feed->at = 0;
+		feed->at = feed->event_at = 0;
 		feed->over = feed->reading->last;
+		hand_events(feed);
 	}
 	return &feed->reading->op[feed->at];
 }
@@ -167,6 +209,7 @@ void
 feed_advance(struct feed *feed)
 {
 	feed->at++;
+	hand_events(feed);
 }
 
 const struct pipeline *

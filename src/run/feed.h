@@ -12,6 +12,9 @@
 
 struct feed;
 
+/* An event of a capture that came before its next op. */
+typedef void feed_event_fn(void *context, unsigned capture, const struct tcp_event *event);
+
 struct feed_config {
 	const char *const *paths;	/* NULL-terminated, borrowed */
 	const char *filter;
@@ -19,6 +22,8 @@ struct feed_config {
 	struct aggregate *aggregate;	/* every op is added to it, by the decoding thread; borrowed; NULL: not */
 	unsigned capture;		/* number of the capture in the aggregate */
 	bool threaded;
+	feed_event_fn *event;		/* called in feed_peek and feed_advance; NULL: nobody wants them */
+	void *event_context;
 };
 
 /* Called now and then while a decoding thread is waited for. */

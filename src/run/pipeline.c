@@ -42,6 +42,7 @@ struct pipeline {
 	struct reconnect *reconnect;
 	struct lines *lines;
 	op_sink_fn *sink;
+	tcp_event_fn *event_sink;	/* NULL: nobody wants them */
 	void *context;
 	struct flow_hashes hashes;
 	uint64_t next_serial;
@@ -90,6 +91,15 @@ from_shard(void *context, const struct nfs_op *op)
 }
 
 static void
+event_from_shard(void *context, const struct tcp_event *event)
+{
+	struct pipeline *pipeline = context;
+
+	if (pipeline->event_sink != NULL)
+		pipeline->event_sink(pipeline->context, event);
+}
+
+static void
 make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
 {
 	struct stream_limits share = {
@@ -103,6 +113,8 @@ make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
 
 		shard->calls = calls_new(MAX(limits->calls / PIPELINE_SHARDS, 64), from_shard, pipeline);
 		sink = calls_sink(shard->calls);
+		sink.event = event_from_shard;
+		sink.event_context = pipeline;
 		shard->stream = stream_new(&sink, &share, &pipeline->next_serial);
 		shard->datagrams = datagrams_new(&sink, share.connections, &pipeline->next_serial);
 	}
@@ -173,10 +185,17 @@ ignore_op(void *context, const struct nfs_op *op)
 }
 
 void
+pipeline_set_event_sink(struct pipeline *pipeline, tcp_event_fn *sink)
+{
+	pipeline->event_sink = sink;
+}
+
+void
 pipeline_free(struct pipeline *pipeline)
 {
 	if (pipeline == NULL)
 		return;
+	pipeline->event_sink = NULL;
 	if (!pipeline->over) {
 		/* Given up early: connections give back what hangs on them when they end, and nobody listens. */
 		pipeline->sink = ignore_op;

@@ -27,6 +27,12 @@ struct pipeline;
  */
 struct pipeline *pipeline_new(const char *const *paths, const char *filter,
     const struct pipeline_limits *limits, op_sink_fn *sink, void *context, GError **error);
+/*
+ * What TCP sent again, and what the capture did not see, goes to this sink, with the
+ * context of the ops and in order with them. Set before the first step.
+ */
+typedef void tcp_event_fn(void *context, const struct tcp_event *event);
+void pipeline_set_event_sink(struct pipeline *pipeline, tcp_event_fn *sink);
 void pipeline_free(struct pipeline *pipeline);
 /* Handles up to so many packets; false when the capture is at its end and every operation was given out. */
 bool pipeline_step(struct pipeline *pipeline, unsigned packets);

@@ -182,6 +182,12 @@ totals_add(struct aggregate_totals *totals, const struct op_pair *pair)
 	totals->total_ns += parts->total_ns;
 	totals->server_ns += parts->server_ns;
 	totals->network_ns += parts->network_ns;
+	if (parts->retransmit_known) {
+		totals->retransmit_known++;
+		totals->retransmit_ns += parts->retransmit_ns;
+		totals->delayed_calls += parts->retransmit_ns > 0;
+		totals->lost_segments += parts->lost_segments;
+	}
 	totals->by_call[parts->network_ns > parts->server_ns ? PART_NETWORK : PART_SERVER]++;
 }
 
@@ -223,6 +229,10 @@ totals_merge(struct aggregate_totals *into, const struct aggregate_totals *from)
 	into->total_ns += from->total_ns;
 	into->server_ns += from->server_ns;
 	into->network_ns += from->network_ns;
+	into->retransmit_ns += from->retransmit_ns;
+	into->retransmit_known += from->retransmit_known;
+	into->delayed_calls += from->delayed_calls;
+	into->lost_segments += from->lost_segments;
 	for (unsigned part = 0; part < PARTS; part++)
 		into->by_call[part] += from->by_call[part];
 }

@@ -54,6 +54,7 @@ struct matched_row {
 	struct row_key key;
 	uint64_t count, bytes;
 	struct dist total, server, network;
+	struct dist retransmit;		/* of the calls of which it is known */
 	struct dist request, reply;	/* of the calls whose clocks are aligned */
 	struct dist clock_error;	/* of the same, without a histogram: each call's hard bound of request and reply */
 };
@@ -129,6 +130,10 @@ struct aggregate_totals {
 	uint64_t callbacks;		/* matched; of them the server's part is the client's, so they are in nothing else here */
 	uint64_t matched, negative;	/* negative: matched calls with a part below zero */
 	__int128 total_ns, server_ns, network_ns;	/* sums over matched calls */
+	__int128 retransmit_ns;		/* of network_ns, where it is known */
+	uint64_t retransmit_known;	/* matched calls of which it is */
+	uint64_t delayed_calls;		/* of them, those for which it is above zero */
+	uint64_t lost_segments;		/* of their records, between the captures */
 	uint64_t by_call[PARTS];	/* calls in which the part is the largest; the first of equals */
 };
 const struct aggregate_totals *aggregate_totals(const struct aggregate *aggregate);

@@ -195,6 +195,8 @@ matched_row_add(struct matched_row *row, const struct op_pair *pair)
 	dist_add(&row->total, parts->total_ns);
 	dist_add(&row->server, parts->server_ns);
 	dist_add(&row->network, parts->network_ns);
+	if (parts->retransmit_known)
+		dist_add(&row->retransmit, parts->retransmit_ns);
 	if (parts->aligned) {
 		dist_add(&row->request, parts->request_ns);
 		dist_add(&row->reply, parts->reply_ns);
@@ -210,6 +212,7 @@ matched_row_merge(struct matched_row *into, const struct matched_row *from)
 	dist_merge(&into->total, &from->total);
 	dist_merge(&into->server, &from->server);
 	dist_merge(&into->network, &from->network);
+	dist_merge(&into->retransmit, &from->retransmit);
 	dist_merge(&into->request, &from->request);
 	dist_merge(&into->reply, &from->reply);
 	sums_merge(&into->clock_error, &from->clock_error);
@@ -223,6 +226,7 @@ matched_row_free(struct matched_row *row)
 	dist_clear(&row->total);
 	dist_clear(&row->server);
 	dist_clear(&row->network);
+	dist_clear(&row->retransmit);
 	dist_clear(&row->request);
 	dist_clear(&row->reply);
 	g_free(row);

@@ -73,7 +73,7 @@ struct record_state {
 	bool headless;		/* its header is not there: skipped by its length */
 	uint8_t unproven;	/* records to come that nothing has confirmed yet */
 	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
-	int64_t mark_ns;
+	int64_t mark_ns, mark_offset;
 	uint64_t mark_frame, mark_order;
 	int64_t mark_acked;
 	uint32_t fragment_left;
@@ -90,6 +90,22 @@ struct mark {
 	int64_t offset;
 	int64_t ts_ns;
 	uint64_t packets;	/* stream.packets when it came; of an acknowledgement */
+};
+
+/* When a piece of the stream was first seen; it begins where the one before it ends. */
+struct sent_mark {
+	int64_t end;
+	int64_t seen_ns;	/* INT64_MIN: it never was */
+};
+
+/*
+ * The last pieces of a direction, in stream order: those that the other end
+ * has not acknowledged, as far as they fit, and some that it has.
+ */
+struct sent_ring {
+	struct sent_mark *mark;	/* room of them, a power of two */
+	uint16_t room, first, count;
+	int64_t begin;		/* of the first piece */
 };
 
 /* One direction of a connection. Offsets count bytes from seq_base. */
@@ -126,6 +142,7 @@ struct half {
 	bool sampling;
 	int64_t sample_end, sample_ns, round_trip_ns;
 	int64_t most_unacked;		/* bytes sent and not acknowledged, at most */
+	struct sent_ring sent;
 	struct record_state record;
 };
 

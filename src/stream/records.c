@@ -104,6 +104,7 @@ begin_record(const struct place *at)
 		.first_frame = state->mark_frame,
 		.first_order = state->mark_order,
 		.first_acked = state->mark_acked,
+		.begin_offset = state->mark_offset,
 		.flags = state->unproven > 0 ? RECORD_UNPROVEN : 0,
 	};
 	state->copy_len = 0;
@@ -180,6 +181,7 @@ take_mark(const struct place *at, struct slice *slice)
 	}
 	if (state->mark_have == 0) {
 		state->mark_ns = slice->seen_ns;
+		state->mark_offset = slice->offset;
 		state->mark_frame = slice->frame;
 		state->mark_order = slice->order;
 		state->mark_acked = slice->acked;

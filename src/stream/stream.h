@@ -24,6 +24,22 @@ struct connection_info {
 	void *rpc;		/* the sink's own state; NULL at first */
 };
 
+/* What a capture point sees of bytes that TCP sent more than once, or that it did not see at all. */
+enum tcp_event_kind {
+	TCP_REPEATED,	/* seen before, at from_ns (INT64_MIN: not known when), and again at to_ns */
+	TCP_FILLED,	/* missing until to_ns, later than packets out of order are */
+	TCP_UNSEEN,	/* acknowledged, not captured until to_ns or at all: taken as seen at from_ns */
+};
+
+struct tcp_event {
+	uint64_t connection;	/* its serial */
+	int64_t offset;		/* of the first byte, as rpc_record.begin_offset */
+	int64_t from_ns, to_ns;
+	uint32_t len;
+	uint8_t direction;	/* as segment.direction */
+	uint8_t kind;		/* enum tcp_event_kind */
+};
+
 /* Why a record's times or bytes are not what the wire carried. */
 enum record_flag {
 	RECORD_TIME_DEDUCED = 1 << 0,	/* a time stems from bytes that were acknowledged and never captured */
@@ -42,6 +58,7 @@ struct rpc_record {
 	uint64_t first_frame;
 	uint64_t first_order;		/* place of the same packet in the order of stamps */
 	int64_t first_acked;		/* stream offset of the other direction acknowledged before it; INT64_MIN: none */
+	int64_t begin_offset;		/* stream offset of its first mark */
 	int64_t end_offset;		/* stream offset behind the record; valid at the end */
 	uint32_t total_len;		/* bytes without record marks; all of it known at the end */
 	const uint8_t *head;		/* borrowed for the call */
@@ -49,6 +66,15 @@ struct rpc_record {
 	uint8_t head_beyond;		/* XDR_SHORT or XDR_HOLE */
 	uint32_t token;			/* the sink's, kept from head to end; 0 at first */
 };
+
+/* A complete record's bytes on the wire, its record marks included; 0 when it is too long to be one. */
+static inline uint32_t
+record_bytes(const struct rpc_record *record)
+{
+	int64_t bytes = record->end_offset - record->begin_offset;
+
+	return bytes > 0 && bytes <= UINT32_MAX ? (uint32_t)bytes : 0;
+}
 
 enum header_verdict { HEADER_NO, HEADER_MAYBE, HEADER_YES };
 
@@ -87,6 +113,9 @@ struct stream_sink {
 	void (*missed)(void *context, struct connection_info *connection, uint8_t direction, int64_t ts_ns);
 	/* The connection's epoch is over; `rpc` is to be released. */
 	void (*over)(void *context, struct connection_info *connection, int64_t ts_ns, enum stream_end why);
+	/* Of RPC connections, in the order of the capture; has a context of its own. NULL: nobody wants them. */
+	void (*event)(void *event_context, const struct tcp_event *event);
+	void *event_context;
 };
 
 /* Every captured byte of payload is in exactly one of: delivered, duplicate, discarded. */

@@ -11,6 +11,7 @@
 #include "stream/connection.h"
 #include "stream/flow_table.h"
 #include "stream/path.h"
+#include "stream/sent.h"
 
 enum {
 	/* A place this far from what is expected is another incarnation of the connection. */
@@ -66,6 +67,7 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 	struct half *half = &connection->half[direction];
 	uint32_t wire_len = slice->wire_len, cap_len = slice->cap_len;
 	bool lost = slice->lost;
+	int64_t seen_ns = lost ? INT64_MIN : slice->seen_ns;
 
 	/* Pieces that were held while the clock was set back are from before those that came behind it. */
 	if (slice->clock == half->clock ? slice->had_ns >= half->ready_ns : (int32_t)(slice->clock - half->clock) > 0) {
@@ -91,6 +93,8 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 		connection->unrecognised_bytes += slice->wire_len;
 	}
 	records_push(stream, connection, direction, slice);
+	if (connection->rpc)
+		sent_add(half, wire_len, seen_ns);
 	if (!lost) {
 		if (connection->rpc) {
 			stream->counters.delivered_bytes += wire_len;
@@ -188,6 +192,8 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 
 		slice.wire_len = (uint32_t)MIN(piece_end - half->next, PLAUSIBLE_AHEAD);
 		slice.seen_ns = slice.had_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
+		sent_event(stream, connection, &(struct tcp_event){ .offset = slice.offset, .from_ns = slice.seen_ns,
+		    .to_ns = stream->now_ns, .len = slice.wire_len, .direction = direction, .kind = TCP_UNSEEN });
 		deliver(stream, connection, direction, &slice);
 		forget_places(half);
 	}
@@ -302,6 +308,7 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 		}
 		stream->sink.over(stream->sink.context, &connection->info, ts_ns, why);
 		for (int d = 0; d < 2; d++) {
+			sent_clear(&connection->half[d]);
 			g_clear_pointer(&connection->half[d].ack_mark, g_free);
 			connection->half[d].ack_marks = connection->half[d].ack_room = 0;
 			g_clear_pointer(&connection->half[d].place_mark, g_free);
@@ -313,10 +320,23 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 	connection->end_ns = ts_ns;
 }
 
+/* Bytes that were missing; those that the other end had before this copy of them were lost in the capture. */
+static void
+tell_late(struct stream *stream, const struct connection *connection, uint8_t direction, const struct slice *slice)
+{
+	bool unseen = slice->had_ns < slice->seen_ns;
+
+	if (slice->filled || unseen)
+		sent_event(stream, connection, &(struct tcp_event){ .offset = slice->offset, .len = slice->wire_len,
+		    .from_ns = slice->had_ns, .to_ns = slice->seen_ns, .direction = direction,
+		    .kind = unseen ? TCP_UNSEEN : TCP_FILLED });
+}
+
 /* Adds the parts of a slice that are not held yet, in order; what is there stays. True if all was. */
 static bool
-hold(struct stream *stream, struct half *half, struct slice slice)
+hold(struct stream *stream, struct connection *connection, uint8_t direction, struct slice slice)
 {
+	struct half *half = &connection->half[direction];
 	struct held **at = &half->held;
 	bool known = true;
 
@@ -335,6 +355,9 @@ hold(struct stream *stream, struct half *half, struct slice slice)
 
 			skip = MIN(skip, slice.wire_len);
 			stream->counters.duplicate_bytes += skip;
+			sent_event(stream, connection, &(struct tcp_event){ .offset = slice.offset,
+			    .from_ns = held->slice.seen_ns, .to_ns = slice.seen_ns, .len = skip,
+			    .direction = direction, .kind = TCP_REPEATED });
 			slice = slice_from(&slice, skip);
 			at = &held->next;
 			continue;
@@ -343,6 +366,7 @@ hold(struct stream *stream, struct half *half, struct slice slice)
 			piece.wire_len = (uint32_t)(held->slice.offset - slice.offset);
 			piece.cap_len = MIN(piece.cap_len, piece.wire_len);
 		}
+		tell_late(stream, connection, direction, &piece);
 		*at = held_copy(&piece);
 		(*at)->next = held;
 		if (held == NULL)
@@ -407,6 +431,7 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 
 		stream->counters.duplicate_bytes += skip;
 		stream->counters.retransmitted++;
+		sent_again(stream, connection, direction, slice.offset, skip, slice.seen_ns);
 		slice = slice_from(&slice, skip);
 		/* what is sent together with bytes that are sent again was sent before, too */
 		slice.filled = true;
@@ -423,8 +448,9 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 
 		slice.wire_len = free_len;
 		slice.cap_len = MIN(slice.cap_len, free_len);
-		hold(stream, half, rest);
+		hold(stream, connection, direction, rest);
 	}
+	tell_late(stream, connection, direction, &slice);
 	deliver(stream, connection, direction, &slice);
 	deliver_held(stream, connection, direction);
 }
@@ -484,6 +510,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		if (slice.wire_len > 1 || offset + 1 != half->next) {
 			stream->counters.retransmitted++;
 			half->sampling = false;
+			sent_again(stream, connection, direction, offset, slice.wire_len, slice.seen_ns);
 		}
 	} else if (offset <= half->next) {
 		half->sampling = false;
@@ -492,7 +519,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		enum lateness late = lateness(connection, half, &slice);
 
 		slice.filled = late == SENT_AGAIN;
-		count_late(stream, hold(stream, half, slice) ? SENT_AGAIN : late);
+		count_late(stream, hold(stream, connection, direction, slice) ? SENT_AGAIN : late);
 	}
 }
 

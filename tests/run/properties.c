@@ -30,6 +30,7 @@ static const struct property {
 	{ "no false pair", prop_pairs },
 	{ "every call that both captures hold is matched", prop_complete },
 	{ "parts sum", prop_parts },
+	{ "what loss cost a call is what the network lost", prop_loss },
 	{ "calls close", prop_books },
 	{ "bytes close", prop_bytes },
 	{ "the true offset lies inside the bound", prop_clock },

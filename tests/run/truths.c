@@ -284,6 +284,85 @@ prop_parts(struct trace *trace, GString *why)
 	return true;
 }
 
+/* ---- loss ---- */
+
+/* Records by their client's frame and XID; with several clients those that stand for one call only. */
+static GHashTable *
+records_by_frame(const struct table *ops)
+{
+	GHashTable *found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (unsigned r = 0; r < ops->lines->len; r++) {
+		char *key = g_strdup_printf("%s:%s", table_text(ops, r, "client_call_frame"), table_text(ops, r, "xid"));
+		bool again = g_hash_table_contains(found, key);
+
+		g_hash_table_replace(found, key, GINT_TO_POINTER(again || !table_is(ops, r, "match", "matched")
+			? -1 : (int)r));
+	}
+	return found;
+}
+
+/* The wire shows what the maker knows: no segment overtakes another, and none is taken for lost too early. */
+static bool
+is_orderly(const struct trace *trace)
+{
+	return !has_option(trace, "reorder") && !has_option(trace, "overlap") && !has_option(trace, "timeo")
+		&& !has_option(trace, "reconnect") && !has_option(trace, "step")
+		&& !(has_option(trace, "rto") && (has_option(trace, "delay") || has_option(trace, "jitter")
+		    || has_option(trace, "line") || has_option(trace, "stall") || has_option(trace, "delayed-ack")));
+}
+
+/* What is wrong with the loss of a call of the report, whose truth is in this line; NULL: nothing. */
+static char *
+wrong_loss(const struct trace *trace, json_t *call, unsigned record, unsigned line)
+{
+	int64_t told_ns = integer_at(call, "retransmit_ns");
+	int64_t network_ns = integer_at(call, "network_ns");
+	int64_t true_ns = MIN(table_number(trace->truth, line, "retransmit_ns"), network_ns);
+	/* stamps of microseconds, and clocks that drift up to 100 ppm */
+	int64_t leeway_ns = 4000 + true_ns / 5000;
+
+	if (told_ns == UNKNOWN)
+		return !is_orderly(trace) || captures_lack(trace)
+			|| table_number(trace->base->ops, record, "request_ns") == UNKNOWN
+			? NULL : g_strdup("it is not known");
+	if (told_ns < 0 || told_ns > MAX(network_ns, 0))
+		return g_strdup("it is not in the network");
+	if (is_orderly(trace) && ABS(told_ns - true_ns) > leeway_ns)
+		return g_strdup_printf("%" PRId64 " is told, %" PRId64 " is true", told_ns, true_ns);
+	return NULL;
+}
+
+bool
+prop_loss(struct trace *trace, GString *why)
+{
+	const struct table *ops = base_of(trace)->ops;
+	g_autoptr(GHashTable) records = records_by_frame(ops);
+	json_t *call;
+	size_t i;
+
+	json_array_foreach(value_at(trace->base->report, "slowest"), i, call) {
+		g_autofree char *key = g_strdup_printf("%" PRId64 ":%" PRId64, integer_at(call, "frames.client_call"),
+			integer_at(call, "xid"));
+		gpointer found;
+		g_autofree char *wrong = NULL;
+		GArray *lines;
+
+		if (!g_hash_table_lookup_extended(records, key, NULL, &found) || GPOINTER_TO_INT(found) < 0)
+			continue;
+		lines = truth_of(trace, 'c', table_number(ops, GPOINTER_TO_UINT(found), "time_ns"),
+			table_text(ops, GPOINTER_TO_UINT(found), "xid"));
+		if (lines == NULL || lines->len != 1)
+			continue;
+		wrong = wrong_loss(trace, call, GPOINTER_TO_UINT(found), g_array_index(lines, unsigned, 0));
+		if (wrong != NULL) {
+			explain_record(trace, GPOINTER_TO_UINT(found), wrong, why);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool
 rpc_closes(json_t *rpc)
 {

@@ -18,6 +18,15 @@ keep_op(void *context, const struct nfs_op *op)
 	wire->op[wire->ops++] = *op;
 }
 
+static void
+keep_event(void *context, const struct tcp_event *event)
+{
+	struct wire *wire = context;
+
+	if (wire->events < WIRE_EVENTS)
+		wire->event[wire->events++] = *event;
+}
+
 struct wire *
 wire_new(uint32_t connections, uint32_t calls)
 {
@@ -27,6 +36,8 @@ wire_new(uint32_t connections, uint32_t calls)
 
 	wire->calls = calls_new(calls > 0 ? calls : 4096, keep_op, wire);
 	sink = calls_sink(wire->calls);
+	sink.event = keep_event;
+	sink.event_context = wire;
 	wire->serial = 1;
 	wire->stream = stream_new(&sink, &limits, &wire->serial);
 	wire->datagrams = datagrams_new(&sink, limits.connections, &wire->serial);

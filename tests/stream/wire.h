@@ -9,7 +9,7 @@
 #include "stream/datagrams.h"
 #include "stream/stream.h"
 
-enum { WIRE_OPS = 4096, WIRE_BYTES = 1 << 20 };
+enum { WIRE_OPS = 4096, WIRE_EVENTS = 64, WIRE_BYTES = 1 << 20 };
 enum wire_direction { TO_SERVER, TO_CLIENT };
 
 struct wire {
@@ -26,6 +26,8 @@ struct wire {
 	uint16_t window[2];		/* that is announced in a direction; 1000 unless told otherwise */
 	unsigned ops;
 	struct nfs_op op[WIRE_OPS];	/* in the order in which they finished */
+	unsigned events;
+	struct tcp_event event[WIRE_EVENTS];	/* the first ones */
 	/* the bytes of both streams, for senders that keep them in order */
 	uint8_t bytes[2][WIRE_BYTES];
 	uint32_t len[2];
