@@ -21,6 +21,7 @@ static const struct rule {
 	{ "jukebox-delay", COMPONENT_SERVER, rule_jukebox_delay, &remedies_jukebox },
 	{ "network-path-delay", COMPONENT_NETWORK, rule_network_path_delay, &remedies_path_delay },
 	{ "network-bandwidth", COMPONENT_NETWORK, rule_network_bandwidth, &remedies_bandwidth },
+	{ "network-loss", COMPONENT_NETWORK, rule_network_loss, &remedies_loss },
 	{ "slot-count-too-high", COMPONENT_SERVER, rule_slot_count, &remedies_too_many_slots },
 	{ "session-slot-saturation", COMPONENT_CLIENT, rule_session_slots, &remedies_session_slots },
 	{ "client-slot-saturation", COMPONENT_CLIENT, rule_client_slots, &remedies_client_slots },

@@ -21,7 +21,8 @@ extern const struct remedies remedies_session_slots;	/* session-slot-saturation 
 extern const struct remedies remedies_too_many_slots;	/* slot-count-too-high */
 extern const struct remedies remedies_serial_client, remedies_idle_wire;
 
-extern const struct remedies remedies_path_delay, remedies_bandwidth;	/* remedies_network.c */
+/* remedies_network.c */
+extern const struct remedies remedies_path_delay, remedies_bandwidth, remedies_loss;
 
 /* remedies_capture.c */
 extern const struct remedies remedies_capture;	/* a better capture */

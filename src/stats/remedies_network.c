@@ -62,3 +62,30 @@ static const struct remedy bandwidth[] = {
 	},
 };
 const struct remedies remedies_bandwidth = REMEDIES(bandwidth);
+
+static const struct remedy clean_path[] = {
+	{
+		.system = "switches and links",
+		.setting = "errors and discards of every port on the path; cabling and optics; duplex and MTU",
+		.note = "CRC errors speak for a cable or an optic, output discards for congestion: a slower link behind a "
+		    "faster one, or several senders to one port",
+	}, {
+		.system = "Linux",
+		.setting = "drops of the card and of its rings",
+		.command = "ip -s -s link show dev DEV; ethtool -S DEV; ethtool -g DEV; nstat -az TcpRetransSegs",
+		.note = "drops of the receiving ring: ethtool -G DEV rx N",
+	}, {
+		.system = "Solaris, illumos",
+		.setting = "errors of the link, segments sent again",
+		.command = "dladm show-link -s -i 5 LINK; netstat -s -P tcp 5",
+	}, {
+		.system = "ONTAP",
+		.setting = "errors and discards of the port",
+		.command = "network device-discovery show; node run -node NODE ifstat PORT",
+	}, {
+		.system = "OneFS",
+		.setting = "errors of the interface",
+		.command = "isi_for_array 'netstat -i'; netstat -s -p tcp",
+	},
+};
+const struct remedies remedies_loss = REMEDIES(clean_path);

@@ -20,6 +20,9 @@ finding_rule_fn rule_client_slots, rule_session_slots, rule_slot_count;
 /* rules_network.c */
 finding_rule_fn rule_network_path_delay, rule_network_bandwidth;
 
+/* rules_loss.c */
+finding_rule_fn rule_network_loss;
+
 /* rules_capture.c */
 finding_rule_fn rule_address_translation, rule_capture_drops, rule_capture_truncated, rule_capture_overlap,
     rule_capture_swapped, rule_capture_duplicates, rule_clock_step;

@@ -541,3 +541,71 @@ Test(rules, verdict_of_the_client)
 	assert_verdict(&scene, 0.94, COMPONENT_SERVER,
 	    "the server is slow: 94 % of the time is there (server-slow-service)");
 }
+
+/* So many calls of 1 ms, of which the first ones waited so long for so many segments. */
+static void
+add_calls(struct scene *scene, unsigned calls, unsigned waited, int64_t wait_ns, uint32_t segments)
+{
+	struct nfs_op op = build_op(PROC_READ, 0, 998500);
+
+	for (unsigned i = 0; i < calls; i++) {
+		struct op_pair pair = build_pair(&op, 100000);
+
+		pair.parts.retransmit_known = true;
+		pair.parts.retransmit_ns = i < waited ? wait_ns : 0;
+		pair.parts.lost_segments = i == 0 ? segments : 0;
+		aggregate_add_pair(scene->aggregate, &pair);
+	}
+}
+
+static void
+assert_no_loss(struct scene *scene)
+{
+	struct findings *findings = scene_judge(scene);
+
+	cr_assert_null(findings_of(findings, "network-loss"));
+	findings_free(findings);
+}
+
+Test(rules, loss_with_its_cost)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	add_calls(&scene, 1000, 50, 400000, 7);
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "network-loss");
+	cr_assert_eq(finding->component, COMPONENT_NETWORK);
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_eq(finding_value(finding, "segments")->integer, 7);
+	cr_assert_eq(finding_value(finding, "calls")->integer, 50);
+	cr_assert_eq(finding_value(finding, "cost_ns")->integer, 50 * 400000);
+	cr_assert_eq(finding_value(finding, "cost_per_call_ns")->integer, 400000);
+	cr_assert_float_eq(finding_value(finding, "cost_share")->real, 0.02, 1e-9);
+	cr_assert_neq(finding->remedies.count, 0);
+	findings_free(findings);
+}
+
+Test(rules, loss_that_costs_little_or_is_not_known)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	add_calls(&scene, 1000, 24, 400000, 7);
+	assert_no_loss(&scene);
+
+	scene = scene_new(2, PAIR_SERVER);
+	add_calls(&scene, 1000, 50, 400000, 2);
+	assert_no_loss(&scene);
+
+	/* of two in three calls the captures lack too much */
+	scene = scene_new(2, PAIR_SERVER);
+	add_calls(&scene, 500, 50, 400000, 7);
+	for (unsigned i = 0; i < 1000; i++) {
+		struct nfs_op op = build_op(PROC_READ, 0, 998500);
+		struct op_pair pair = build_pair(&op, 100000);
+
+		aggregate_add_pair(scene.aggregate, &pair);
+	}
+	assert_no_loss(&scene);
+}
