@@ -29,6 +29,7 @@ enum op_has {
 	OP_HAS_GRANTED = 1 << 14,	/* slots_granted, session */
 	OP_HAS_READ_MOST = 1 << 15,
 	OP_HAS_WRITE_MOST = 1 << 16,
+	OP_HAS_CLIENT = 1 << 17,	/* client_ns */
 	OP_TIMES = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST,
 };
 
@@ -127,6 +128,7 @@ struct nfs_op {
 	/* Where the two records end in their directions of the TCP stream, and their bytes with record marks; 0: not known. */
 	int64_t call_end, reply_end;
 	uint32_t call_bytes, reply_bytes;
+	int64_t client_ns;			/* for which the client kept the server waiting, if this is the client's capture */
 	struct arg_print print;
 	uint32_t valid;				/* enum op_has */
 	uint8_t outcome;			/* enum op_outcome */

@@ -162,6 +162,12 @@ measure(struct op_pair *pair)
 	pair->parts.total_ns = wrapping_minus(client->reply_last_ns, client->call_first_ns);
 	pair->parts.server_ns = wrapping_minus(server->reply_first_ns, server->call_last_ns);
 	pair->parts.network_ns = wrapping_minus(pair->parts.total_ns, pair->parts.server_ns);
+	pair->parts.client_known = op_has(client, OP_HAS_CLIENT) && client->client_ns >= 0 &&
+	    client->client_ns <= pair->parts.network_ns;
+	if (pair->parts.client_known) {
+		pair->parts.client_ns = client->client_ns;
+		pair->parts.network_ns -= client->client_ns;
+	}
 	pair->parts.retransmit_known = loss_may_be_known(server, client);
 }
 
@@ -209,7 +215,7 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 		return;
 	offset = stage->mode == CLOCK_GIVEN ? stage->given_ns : middle_ns(low, high);
 	parts->request_ns = wrapping_minus(wrapping_minus(server->call_last_ns, client->call_first_ns), offset);
-	parts->reply_ns = wrapping_minus(parts->network_ns, parts->request_ns);
+	parts->reply_ns = wrapping_minus(parts->network_ns, wrapping_minus(parts->request_ns, parts->client_ns));
 	parts->clock_error_ns = max_ns(distance_ns(offset, low), distance_ns(offset, high));
 	if (__builtin_add_overflow(parts->clock_error_ns, coarse_ns, &parts->clock_error_ns))
 		parts->clock_error_ns = INT64_MAX;

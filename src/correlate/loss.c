@@ -367,7 +367,7 @@ measure_way(const struct way *way, int64_t *cost_ns, uint32_t *segments)
 			continue;
 		from_ns = max_ns(event->from_ns, way->sent_first_ns);
 		to_ns = min_ns(event->to_ns, covered_ns);
-		*cost_ns += to_ns > from_ns ? wrapping_minus(to_ns, from_ns) : 0;
+		*cost_ns = wrapping_plus(*cost_ns, to_ns > from_ns ? wrapping_minus(to_ns, from_ns) : 0);
 		covered_ns = min_ns(covered_ns, from_ns);
 		*segments += event->offset >= way->begin;
 	}

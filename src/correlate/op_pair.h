@@ -23,7 +23,8 @@ enum match {
 struct attribution {
 	int64_t total_ns;	/* client clock: reply_last - call_first */
 	int64_t server_ns;	/* server clock: reply_first - call_last */
-	int64_t network_ns;	/* total - server - client */
+	int64_t network_ns;	/* total - server - client; where the client's part is not known it is in here */
+	int64_t client_ns;	/* client clock; 0 unless client_known */
 	int64_t request_ns;	/* server call_last - client call_first; valid when aligned */
 	int64_t reply_ns;	/* client reply_last - server reply_first; valid when aligned */
 	int64_t clock_error_ns;	/* hard bound of request and reply; valid when aligned */
@@ -31,6 +32,7 @@ struct attribution {
 	uint32_t lost_segments;	/* copies of the two records' segments that did not arrive; the same */
 	bool aligned;
 	bool retransmit_known;
+	bool client_known;
 };
 
 struct op_pair {

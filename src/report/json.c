@@ -116,6 +116,12 @@ dist(const struct dist *dist, bool with_buckets)
 	return object;
 }
 
+static json_t *
+clients_part(const struct dist *client, const struct dist *total, bool with_buckets)
+{
+	return client_of(client, total) != NULL ? dist(client, with_buckets) : json_null();
+}
+
 static void
 put_names(json_t *object, const struct row_key *key)
 {
@@ -409,8 +415,8 @@ matched_row(const struct matched_row *row)
 	put(object, "bytes", count(row->bytes));
 	put(object, "total_ns", dist(&row->total, true));
 	put(object, "server_ns", dist(&row->server, true));
-	put(object, "network_ns", dist(&row->network, true));
-	put(object, "client_ns", json_null());
+	put(object, "network_ns", dist(matched_network(row), true));
+	put(object, "client_ns", clients_part(&row->client, &row->total, true));
 	put(object, "request_ns", dist(&row->request, true));
 	put(object, "reply_ns", dist(&row->reply, true));
 	put(object, "retransmit_ns", dist(&row->retransmit, true));
@@ -456,13 +462,15 @@ static json_t *
 attribution(const struct aggregate_totals *totals)
 {
 	json_t *by_time = json_object(), *by_call = json_object(), *object = json_object();
+	const uint64_t *calls = aggregate_by_call(totals);
+	bool client = aggregate_knows_client(totals);
 
 	put(by_time, "server", share(totals->server_ns, totals->total_ns));
-	put(by_time, "network", share(totals->network_ns, totals->total_ns));
-	put(by_time, "client", json_null());
-	put(by_call, "server", share(totals->by_call[PART_SERVER], totals->matched));
-	put(by_call, "network", share(totals->by_call[PART_NETWORK], totals->matched));
-	put(by_call, "client", json_null());
+	put(by_time, "network", share(aggregate_network_ns(totals), totals->total_ns));
+	put(by_time, "client", client ? share(totals->client_ns, totals->total_ns) : json_null());
+	put(by_call, "server", share(calls[PART_SERVER], totals->matched));
+	put(by_call, "network", share(calls[PART_NETWORK], totals->matched));
+	put(by_call, "client", client ? share(calls[PART_CLIENT], totals->matched) : json_null());
 	put(object, "by_time", by_time);
 	put(object, "by_call", by_call);
 	return object;
@@ -516,7 +524,7 @@ slow_call(const struct ids *ids, const struct op_pair *pair)
 	put(object, "total_ns", known(times.has_total, times.total_ns));
 	put(object, "server_ns", known(times.has_server, times.server_ns));
 	put(object, "network_ns", known(times.has_network, times.network_ns));
-	put(object, "client_ns", json_null());
+	put(object, "client_ns", known(times.has_client, times.client_ns));
 	put(object, "retransmit_ns", known(times.has_retransmit, times.retransmit_ns));
 	put(object, "retransmits", json_integer(words.op->retransmits));
 	put(object, "client_capture", known(pair->has[PAIR_CLIENT], pair->client_capture + 1));
@@ -559,8 +567,8 @@ breakdown_part(const struct report *report, enum breakdown_kind kind, const stru
 	put(object, "bytes", count(row->bytes));
 	put(object, "total_ns", dist(&row->total, false));
 	put(object, "server_ns", dist(&row->server, false));
-	put(object, "network_ns", dist(&row->network, false));
-	put(object, "client_ns", json_null());
+	put(object, "network_ns", dist(breakdown_network(row), false));
+	put(object, "client_ns", clients_part(&row->client, &row->total, false));
 	put(object, "lack", count(row->lack));	/* calls of it that may be counted in "others" */
 	return object;
 }

@@ -379,12 +379,10 @@ put_network(struct ops_writer *writer, const struct record *record)
 	put_known(writer, record->times.has_network, record->times.network_ns);
 }
 
-/* The client's part is not measured. */
 static void
 put_client(struct ops_writer *writer, const struct record *record)
 {
-	(void)record;
-	put_unknown(writer);
+	put_known(writer, record->times.has_client, record->times.client_ns);
 }
 
 static bool

@@ -19,6 +19,14 @@ compare_rows(const void *a, const void *b, void *context)
 	return 0;
 }
 
+static int64_t
+difference_mean(const struct matched_row *row)
+{
+	struct dist difference = { .count = row->total.count, .sum_ns = row->total.sum_ns - row->server.sum_ns };
+
+	return dist_mean(&difference);
+}
+
 /* The old script's table: what each side measured, and the difference. */
 static void
 print_means(const struct page *page, const struct matched_row *const *rows, unsigned count)
@@ -33,7 +41,7 @@ print_means(const struct page *page, const struct matched_row *const *rows, unsi
 		fprintf(page->out, " %8s", format_count(text, row->count));
 		fprintf(page->out, " %9s", format_duration(text, dist_mean(&row->server)));
 		fprintf(page->out, " %9s", format_duration(text, dist_mean(&row->total)));
-		fprintf(page->out, " %9s\n", format_duration(text, dist_mean(&row->network)));
+		fprintf(page->out, " %9s\n", format_duration(text, difference_mean(row)));
 	}
 }
 
@@ -61,8 +69,9 @@ print_parts(const struct page *page, const struct matched_row *const *rows, unsi
 		page_row_name(page, &row->key);
 		fprintf(page->out, " %8s", format_count(text, row->count));
 		print_part(page, dist_mean(&row->server), row->server.sum_ns, row->total.sum_ns);
-		print_part(page, dist_mean(&row->network), row->network.sum_ns, row->total.sum_ns);
-		fprintf(page->out, " %6s", "-");
+		print_part(page, dist_mean(matched_network(row)), matched_network(row)->sum_ns, row->total.sum_ns);
+		fprintf(page->out, " %6s", client_of(&row->client, &row->total) == NULL ? "-" :
+		    format_duration(text, dist_mean(&row->client)));
 		fprintf(page->out, " %7s", format_duration(text, dist_mean(&row->total)));
 		fprintf(page->out, " %7s\n", format_duration(text, dist_quantile(&row->total, 950)));
 	}
@@ -72,21 +81,31 @@ print_parts(const struct page *page, const struct matched_row *const *rows, unsi
 static void
 print_shares(const struct page *page)
 {
+	static const char *const names[PARTS] = { [PART_SERVER] = "server", [PART_NETWORK] = "network",
+	    [PART_CLIENT] = "client" };
 	const struct aggregate_totals *totals = aggregate_totals(page->report->aggregate);
-	double server = 0, network = 0;
-	char share[2][FORMAT_SIZE], calls[2][FORMAT_SIZE];
-	g_autofree char *text = NULL;
-	bool known = share_of(totals->server_ns, totals->total_ns, &server) &&
-	    share_of(totals->network_ns, totals->total_ns, &network);
+	const __int128 sum_ns[PARTS] = { [PART_SERVER] = totals->server_ns, [PART_NETWORK] = aggregate_network_ns(totals),
+	    [PART_CLIENT] = totals->client_ns };
+	unsigned parts = aggregate_knows_client(totals) ? PARTS : PART_CLIENT;
+	g_autoptr(GString) text = g_string_new("of all time:");
 
-	format_share(share[0], known, server);
-	format_share(share[1], known, network);
-	format_count(calls[0], totals->by_call[PART_SERVER]);
-	format_count(calls[1], totals->by_call[PART_NETWORK]);
-	text = g_strdup_printf("of all time: server %s, network %s; the larger part is the server in %s "
-	    "calls, the network in %s; %" G_GUINT64_FORMAT " calls have a part below zero", share[0], share[1],
-	    calls[0], calls[1], totals->negative);
-	print_wrapped(page->out, "  ", text);
+	for (unsigned part = 0; part < parts; part++) {
+		char text_share[FORMAT_SIZE];
+		double share = 0;
+		bool known = share_of(sum_ns[part], totals->total_ns, &share);
+
+		g_string_append_printf(text, "%s %s %s", part > 0 ? "," : "", names[part],
+		    format_share(text_share, known, share));
+	}
+	g_string_append_printf(text, "; the %s part is", parts == PARTS ? "largest" : "larger");
+	for (unsigned part = 0; part < parts; part++) {
+		char calls[FORMAT_SIZE];
+
+		g_string_append_printf(text, "%s the %s in %s%s", part > 0 ? "," : "", names[part],
+		    format_count(calls, aggregate_by_call(totals)[part]), part == 0 ? " calls" : "");
+	}
+	g_string_append_printf(text, "; %" G_GUINT64_FORMAT " calls have a part below zero", totals->negative);
+	print_wrapped(page->out, "  ", text->str);
 }
 
 /* What segments lost between the captures cost. */
@@ -127,8 +146,8 @@ print_ways(const struct page *page, const struct matched_row *const *rows, unsig
 	if (!any)
 		return;
 	fputs(clocks_given(page->report) ?
-	    "  network, each way (clocks as given; +- is how far that can be off)\n" :
-	    "  network, each way (clocks aligned; +- is a hard bound on both means)\n", page->out);
+	    "  network and client by way (clocks as given; +- is how far that can be off)\n" :
+	    "  network and client by way (clocks aligned; +- is a hard bound on both means)\n", page->out);
 	fprintf(page->out, "%-*s %8s %9s %9s %9s\n", NAME_COLUMNS, "  type", "n", "request", "reply", "+-");
 	for (unsigned i = 0; i < count; i++) {
 		const struct matched_row *row = rows[i];

@@ -57,7 +57,8 @@ print_slow_call(const struct page *page, const struct op_pair *pair)
 	print_time(page, times.has_total, times.total_ns);
 	print_time(page, times.has_server, times.server_ns);
 	print_time(page, times.has_network, times.network_ns);
-	fprintf(page->out, " %8s %10" G_GUINT32_FORMAT, "-", words.op->retransmits);
+	print_time(page, times.has_client, times.client_ns);
+	fprintf(page->out, " %10" G_GUINT32_FORMAT, words.op->retransmits);
 	if (words.has_size)
 		fprintf(page->out, " %10" G_GUINT32_FORMAT, words.size);
 	fputc('\n', page->out);
@@ -193,7 +194,7 @@ print_breakdown_row(const struct page *page, const struct breakdown_row *row, co
 		fprintf(page->out, " %-14s", name);
 	fprintf(page->out, " %8s%c", format_count(text, row->count), row->lack > 0 ? '+' : ' ');
 	fprintf(page->out, "%7s", format_duration(text, dist_mean(&row->server)));
-	fprintf(page->out, " %7s", format_duration(text, dist_mean(&row->network)));
+	fprintf(page->out, " %7s", format_duration(text, dist_mean(breakdown_network(row))));
 	fprintf(page->out, " %7s", format_duration(text, dist_mean(&row->total)));
 	fprintf(page->out, " %7s\n", format_duration(text, dist_quantile(&row->total, 950)));
 }
@@ -243,7 +244,7 @@ print_totals(const struct page *page, enum breakdown_kind kind, const struct sho
 			sum.lack += row->lack;
 			dist_merge(&sum.total, &row->total);
 			sums_merge(&sum.server, &row->server);
-			sums_merge(&sum.network, &row->network);
+			sums_merge(&sum.network, breakdown_network(row));
 		}
 		print_key(page, kind, sum.id);
 		print_breakdown_row(page, &sum, "all");
@@ -306,7 +307,7 @@ text_breakdowns(const struct page *page)
 
 /* Neighbouring windows that share a line of the page. */
 struct time_line {
-	__int128 server_ns, network_ns;
+	__int128 server_ns, network_ns, client_ns;
 	struct dist total;
 };
 
@@ -316,16 +317,17 @@ line_mean(const struct time_line *line, __int128 sum_ns)
 	return (int64_t)(sum_ns / (__int128)line->total.count);
 }
 
-/* As many columns as the mean's share of the highest mean; '#' server, '=' network. */
+/* As many columns as the mean's share of the highest mean; '#' server, '=' network, '~' client. */
 static void
 print_bar(const struct page *page, const struct time_line *line, int64_t highest_ns)
 {
 	double scale = highest_ns > 0 ? (double)BAR_COLUMNS / (double)highest_ns : 0;
 	int total = CLAMP((int)((double)dist_mean(&line->total) * scale + 0.5), 0, BAR_COLUMNS);
 	int server = CLAMP((int)((double)line_mean(line, line->server_ns) * scale + 0.5), 0, total);
+	int client = CLAMP((int)((double)line_mean(line, line->client_ns) * scale + 0.5), 0, total - server);
 
 	for (int i = 0; i < total; i++)
-		fputc(i < server ? '#' : '=', page->out);
+		fputc(i < server ? '#' : i < total - client ? '=' : '~', page->out);
 }
 
 static void
@@ -350,13 +352,15 @@ static void
 print_time_lines(const struct page *page, struct time_line *lines, unsigned count, int64_t width_ns)
 {
 	int64_t highest_ns = 0;
+	bool client = false;
 
 	for (unsigned i = 0; i < count; i++) {
 		if (lines[i].total.count > 0)
 			highest_ns = max_ns(highest_ns, dist_mean(&lines[i].total));
+		client |= lines[i].client_ns > 0;
 	}
 	fprintf(page->out, "  %-9s %8s %8s %8s %8s %8s  %s\n", "s", "n", "server", "network", "total", "p95",
-	    "#server =network");
+	    client ? "#server =network ~client" : "#server =network");
 	for (unsigned i = 0; i < count; i++)
 		print_time_line(page, &lines[i], i * width_ns, highest_ns);
 }
@@ -381,6 +385,7 @@ text_over_time(const struct page *page)
 
 		lines[at].server_ns += rows[i]->server.sum_ns;
 		lines[at].network_ns += rows[i]->network.sum_ns;
+		lines[at].client_ns += rows[i]->client.sum_ns;
 		dist_merge(&lines[at].total, &rows[i]->total);
 	}
 	/* Windows begin at whole seconds. */

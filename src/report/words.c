@@ -124,6 +124,8 @@ slow_times(const struct op_pair *pair)
 		times.total_ns = pair->parts.total_ns;
 		times.server_ns = pair->parts.server_ns;
 		times.network_ns = pair->parts.network_ns;
+		times.has_client = pair->parts.client_known;
+		times.client_ns = pair->parts.client_ns;
 		times.has_retransmit = pair->parts.retransmit_known;
 		times.retransmit_ns = pair->parts.retransmit_ns;
 		return times;

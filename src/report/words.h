@@ -35,8 +35,8 @@ void call_words(const struct op_pair *pair, struct call_words *words);
 
 /* The times of a call of the slowest list, as far as its captures show them. */
 struct slow_times {
-	bool has_total, has_server, has_network, has_retransmit;
-	int64_t total_ns, server_ns, network_ns, retransmit_ns;
+	bool has_total, has_server, has_network, has_client, has_retransmit;
+	int64_t total_ns, server_ns, network_ns, client_ns, retransmit_ns;
 };
 struct slow_times slow_times(const struct op_pair *pair);
 /* The slowest matched calls; with one capture, its slowest by that side's latency. */

@@ -157,6 +157,8 @@ emit_answered(struct calls *calls, struct call *call, const struct connection_in
 	op->path_ns = connection_path_ns(connection);
 	if (op->path_ns >= 0)
 		op->valid |= OP_HAS_PATH;
+	if (!connection->datagrams && !call->waits_unknown)
+		op->valid |= OP_HAS_CLIENT;
 	if (connection->datagrams)
 		remember_datagram(calls, call);
 	else
@@ -322,6 +324,8 @@ adopt_orphan(struct calls *calls, struct call *call)
 		call->op.valid |= OP_HAS_REPLY_LAST;
 		call->op.reply_end = orphan.times.end_offset;
 		call->op.reply_bytes = orphan.times.bytes;
+		call->op.client_ns += orphan.times.receiver_ns;
+		call->waits_unknown |= orphan.times.waits_unknown;
 		call->reply_over = true;
 	}
 }
@@ -631,6 +635,8 @@ end_call(struct call *call, const struct rpc_record *record)
 	op->call_last_ns = record->last_ns;
 	op->call_end = record->end_offset;
 	op->call_bytes = record_bytes(record);
+	op->client_ns += record->sender_ns;
+	call->waits_unknown |= record->waits_unknown;
 	op->valid |= OP_HAS_CALL_LAST;
 	if (record->flags & RECORD_TIME_DEDUCED)
 		op->flags |= OP_CALL_TIME_DEDUCED;
@@ -664,6 +670,8 @@ end_reply(struct call *call, const struct rpc_record *record)
 		call->op.flags |= OP_REPLY_TIME_STALE;
 	call->op.reply_end = record->end_offset;
 	call->op.reply_bytes = record_bytes(record);
+	call->op.client_ns += record->receiver_ns;
+	call->waits_unknown |= record->waits_unknown;
 	call->reply_over = true;
 }
 

@@ -144,6 +144,8 @@ orphans_end(struct orphans *orphans, uint32_t number, const struct rpc_record *r
 	kept->times.last_ns = record->last_ns;
 	kept->times.end_offset = record->end_offset;
 	kept->times.bytes = record_bytes(record);
+	kept->times.receiver_ns = record->receiver_ns;
+	kept->times.waits_unknown = record->waits_unknown;
 	kept->times.deduced = (record->flags & RECORD_TIME_DEDUCED) != 0;
 	kept->times.filled = (record->flags & RECORD_TIME_FILLED) != 0;
 	*xid = kept->xid;

@@ -16,6 +16,8 @@ struct reply_times {
 	uint64_t first_frame, first_order;
 	int64_t end_offset;
 	uint32_t bytes;			/* as nfs_op.reply_bytes; valid when complete */
+	int64_t receiver_ns;		/* as rpc_record's; valid when complete */
+	bool waits_unknown;		/* the same */
 	bool deduced, filled;
 };
 

@@ -19,6 +19,7 @@ struct call {
 	uint8_t direction;
 	bool call_over;			/* its record ended, one way or the other */
 	bool reply_over;		/* its reply is complete */
+	bool waits_unknown;
 	uint8_t protection;		/* enum rpc_protection */
 	bool unproven;			/* nothing but its own bytes says that it is a call */
 	bool foreign;			/* of a program that no decoder knows: only here so that its reply is known */

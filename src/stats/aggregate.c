@@ -168,6 +168,14 @@ aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs
 		add_alone(aggregate, PAIR_CLIENT, op, duration_ns(op->call_first_ns, op->reply_last_ns));
 }
 
+static enum part
+largest_part(const struct attribution *parts)
+{
+	if (parts->client_ns > parts->server_ns && parts->client_ns > parts->network_ns)
+		return PART_CLIENT;
+	return parts->network_ns > parts->server_ns ? PART_NETWORK : PART_SERVER;
+}
+
 static void
 totals_add(struct aggregate_totals *totals, const struct op_pair *pair)
 {
@@ -182,13 +190,16 @@ totals_add(struct aggregate_totals *totals, const struct op_pair *pair)
 	totals->total_ns += parts->total_ns;
 	totals->server_ns += parts->server_ns;
 	totals->network_ns += parts->network_ns;
+	totals->client_ns += parts->client_ns;
+	totals->client_known += parts->client_known;
 	if (parts->retransmit_known) {
 		totals->retransmit_known++;
 		totals->retransmit_ns += parts->retransmit_ns;
 		totals->delayed_calls += parts->retransmit_ns > 0;
 		totals->lost_segments += parts->lost_segments;
 	}
-	totals->by_call[parts->network_ns > parts->server_ns ? PART_NETWORK : PART_SERVER]++;
+	totals->by_call[largest_part(parts)]++;
+	totals->by_call_of_two[parts->network_ns + parts->client_ns > parts->server_ns ? PART_NETWORK : PART_SERVER]++;
 }
 
 void
@@ -229,12 +240,16 @@ totals_merge(struct aggregate_totals *into, const struct aggregate_totals *from)
 	into->total_ns += from->total_ns;
 	into->server_ns += from->server_ns;
 	into->network_ns += from->network_ns;
+	into->client_ns += from->client_ns;
+	into->client_known += from->client_known;
 	into->retransmit_ns += from->retransmit_ns;
 	into->retransmit_known += from->retransmit_known;
 	into->delayed_calls += from->delayed_calls;
 	into->lost_segments += from->lost_segments;
-	for (unsigned part = 0; part < PARTS; part++)
+	for (unsigned part = 0; part < PARTS; part++) {
 		into->by_call[part] += from->by_call[part];
+		into->by_call_of_two[part] += from->by_call_of_two[part];
+	}
 }
 
 static void

@@ -6,6 +6,8 @@
 #ifndef STATS_AGGREGATE_H
 #define STATS_AGGREGATE_H
 
+#include <stddef.h>
+
 #include "base/histogram.h"
 #include "correlate/op_pair.h"
 #include "stats/concurrency.h"
@@ -54,7 +56,9 @@ struct matched_row {
 	struct row_key key;
 	uint64_t count, bytes;
 	struct dist total, server, network;
-	struct dist retransmit;		/* of the calls of which it is known */
+	struct dist retransmit, client;	/* of the calls of which it is known */
+	struct dist network_whole;	/* with the client's part in it; only if it differs */
+	bool network_differs;
 	struct dist request, reply;	/* of the calls whose clocks are aligned */
 	struct dist clock_error;	/* of the same, without a histogram: each call's hard bound of request and reply */
 };
@@ -86,6 +90,9 @@ struct breakdown_row {
 	uint64_t lack;			/* calls; 0: the row is exact */
 	struct dist total;
 	struct dist server, network;	/* count, sum, minimum and maximum only */
+	struct dist client;		/* the same, of the calls of which it is known */
+	struct dist network_whole;	/* with the client's part in it; only if it differs */
+	bool network_differs;
 };
 
 struct slow_call {
@@ -130,12 +137,50 @@ struct aggregate_totals {
 	uint64_t callbacks;		/* matched; of them the server's part is the client's, so they are in nothing else here */
 	uint64_t matched, negative;	/* negative: matched calls with a part below zero */
 	__int128 total_ns, server_ns, network_ns;	/* sums over matched calls */
+	__int128 client_ns;		/* where it is known */
+	uint64_t client_known;		/* matched calls of which it is */
 	__int128 retransmit_ns;		/* of network_ns, where it is known */
 	uint64_t retransmit_known;	/* matched calls of which it is */
 	uint64_t delayed_calls;		/* of them, those for which it is above zero */
 	uint64_t lost_segments;		/* of their records, between the captures */
 	uint64_t by_call[PARTS];	/* calls in which the part is the largest; the first of equals */
+	uint64_t by_call_of_two[PARTS];	/* the same with the client's part in the network's */
 };
+/*
+ * The client's part of many calls is told only if it is known of each of them;
+ * else it is in the network's. NULL: it is not told.
+ */
+static inline const struct dist *
+client_of(const struct dist *client, const struct dist *total)
+{
+	return client->count == total->count ? client : NULL;
+}
+static inline const struct dist *
+matched_network(const struct matched_row *row)
+{
+	return client_of(&row->client, &row->total) == NULL && row->network_differs ? &row->network_whole : &row->network;
+}
+static inline const struct dist *
+breakdown_network(const struct breakdown_row *row)
+{
+	return client_of(&row->client, &row->total) == NULL && row->network_differs ? &row->network_whole : &row->network;
+}
+
+static inline bool
+aggregate_knows_client(const struct aggregate_totals *totals)
+{
+	return totals->client_known == totals->matched;
+}
+static inline __int128
+aggregate_network_ns(const struct aggregate_totals *totals)
+{
+	return aggregate_knows_client(totals) ? totals->network_ns : totals->network_ns + totals->client_ns;
+}
+static inline const uint64_t *
+aggregate_by_call(const struct aggregate_totals *totals)
+{
+	return aggregate_knows_client(totals) ? totals->by_call : totals->by_call_of_two;
+}
 const struct aggregate_totals *aggregate_totals(const struct aggregate *aggregate);
 
 /* Of one capture's ops: flight.h, serial.h. Of one client's pairs, from 0: transit.h. */

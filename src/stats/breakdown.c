@@ -61,7 +61,13 @@ row_merge(struct breakdown_row *into, const struct breakdown_row *from)
 	into->lack += from->lack;
 	dist_merge(&into->total, &from->total);
 	sums_merge(&into->server, &from->server);
+	if (from->network_differs && !into->network_differs)
+		into->network_whole = into->network;
+	into->network_differs |= from->network_differs;
+	if (into->network_differs)
+		sums_merge(&into->network_whole, from->network_differs ? &from->network_whole : &from->network);
 	sums_merge(&into->network, &from->network);
+	sums_merge(&into->client, &from->client);
 }
 
 void
@@ -357,7 +363,15 @@ breakdown_row_add(struct breakdown_row *row, const struct op_pair *pair, uint32_
 	row->bytes += moved_bytes;
 	dist_add(&row->total, pair->parts.total_ns);
 	sums_add(&row->server, pair->parts.server_ns);
+	if (pair->parts.client_ns != 0 && !row->network_differs) {
+		row->network_whole = row->network;
+		row->network_differs = true;
+	}
 	sums_add(&row->network, pair->parts.network_ns);
+	if (row->network_differs)
+		sums_add(&row->network_whole, pair->parts.network_ns + pair->parts.client_ns);
+	if (pair->parts.client_known)
+		sums_add(&row->client, pair->parts.client_ns);
 }
 
 /* Adds a row of from under its number in into. */

@@ -194,7 +194,15 @@ matched_row_add(struct matched_row *row, const struct op_pair *pair)
 		row->bytes += moved->moved_bytes;
 	dist_add(&row->total, parts->total_ns);
 	dist_add(&row->server, parts->server_ns);
+	if (parts->client_ns != 0 && !row->network_differs) {
+		dist_merge(&row->network_whole, &row->network);
+		row->network_differs = true;
+	}
 	dist_add(&row->network, parts->network_ns);
+	if (row->network_differs)
+		dist_add(&row->network_whole, parts->network_ns + parts->client_ns);
+	if (parts->client_known)
+		dist_add(&row->client, parts->client_ns);
 	if (parts->retransmit_known)
 		dist_add(&row->retransmit, parts->retransmit_ns);
 	if (parts->aligned) {
@@ -211,8 +219,14 @@ matched_row_merge(struct matched_row *into, const struct matched_row *from)
 	into->bytes += from->bytes;
 	dist_merge(&into->total, &from->total);
 	dist_merge(&into->server, &from->server);
+	if (from->network_differs && !into->network_differs)
+		dist_merge(&into->network_whole, &into->network);
+	into->network_differs |= from->network_differs;
+	if (into->network_differs)
+		dist_merge(&into->network_whole, from->network_differs ? &from->network_whole : &from->network);
 	dist_merge(&into->network, &from->network);
 	dist_merge(&into->retransmit, &from->retransmit);
+	dist_merge(&into->client, &from->client);
 	dist_merge(&into->request, &from->request);
 	dist_merge(&into->reply, &from->reply);
 	sums_merge(&into->clock_error, &from->clock_error);
@@ -226,7 +240,9 @@ matched_row_free(struct matched_row *row)
 	dist_clear(&row->total);
 	dist_clear(&row->server);
 	dist_clear(&row->network);
+	dist_clear(&row->network_whole);
 	dist_clear(&row->retransmit);
+	dist_clear(&row->client);
 	dist_clear(&row->request);
 	dist_clear(&row->reply);
 	g_free(row);

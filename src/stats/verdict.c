@@ -15,14 +15,15 @@ verdict_none(char *text)
 	return verdict;
 }
 
+/* blurred: the part may hold some of another one. */
 static enum confidence
-confidence_of(enum component component, enum quality_level level, double share)
+confidence_of(enum quality_level level, double share, bool blurred)
 {
 	unsigned missing = (level != QUALITY_GOOD) + (share * PPM < VERDICT_HIGH_PPM);
 
 	if (missing == 2)
 		return CONFIDENCE_LOW;
-	return missing == 1 || component == COMPONENT_NETWORK ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	return missing == 1 || blurred ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
 /* The first finding of a component that is no mere hint, or any but the component's; NULL: none. */
@@ -57,19 +58,21 @@ static enum component
 largest_part(const struct aggregate_totals *totals, double *share)
 {
 	double server = (double)totals->server_ns / (double)totals->total_ns;
-	double network = (double)totals->network_ns / (double)totals->total_ns;
+	double network = (double)aggregate_network_ns(totals) / (double)totals->total_ns;
+	double client = aggregate_knows_client(totals) ? (double)totals->client_ns / (double)totals->total_ns : 0;
 
-	*share = MAX(server, network);
+	*share = MAX(MAX(server, network), client);
 	if (*share * PPM < VERDICT_PPM)
 		return COMPONENT_NONE;
-	return server >= network ? COMPONENT_SERVER : COMPONENT_NETWORK;
+	return *share == server ? COMPONENT_SERVER : *share == network ? COMPONENT_NETWORK : COMPONENT_CLIENT;
 }
 
 static char *
-part_words(enum component component, double share, const struct findings *findings)
+part_words(enum component component, double share, bool blurred, const struct findings *findings)
 {
-	const char *name = component == COMPONENT_SERVER ? "server" : "network";
-	const char *rest = component == COMPONENT_NETWORK ? ", what the client adds included" : "";
+	const char *name = component == COMPONENT_SERVER ? "server" : component == COMPONENT_NETWORK ? "network" :
+	    "client";
+	const char *rest = blurred ? ", what the client adds included" : "";
 	const struct finding *fault = finding_for(findings, component, false);
 	const struct finding *elsewhere = finding_for(findings, component, true);
 
@@ -89,6 +92,7 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 	const struct finding *outside = outside_wire(findings), *fault;
 	struct verdict *verdict;
 	double share;
+	bool blurred;
 
 	if (quality->level == QUALITY_POOR)
 		return verdict_none(g_strdup("the captures are too poor to say where the time goes"));
@@ -114,8 +118,9 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 		return verdict;
 	}
 	fault = finding_for(findings, verdict->component, false);
-	verdict->text = part_words(verdict->component, share, findings);
-	verdict->confidence = confidence_of(verdict->component, quality->level, share);
+	blurred = verdict->component == COMPONENT_NETWORK && !aggregate_knows_client(totals);
+	verdict->text = part_words(verdict->component, share, blurred, findings);
+	verdict->confidence = confidence_of(quality->level, share, blurred);
 	if (fault != NULL)
 		verdict->confidence = MAX(fault->confidence, quality->level == QUALITY_GOOD ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 	return verdict;

@@ -29,6 +29,12 @@ enum {
 	NFS_PORT = 2049,
 };
 
+/* What either end of a direction kept the other waiting so far (stream/waits.h). */
+struct waited {
+	int64_t receiver_ns, sender_ns;
+	uint32_t doubts;	/* gaps of which that cannot be told */
+};
+
 /* A piece of one direction's stream, in stream order. */
 struct slice {
 	int64_t offset;		/* of its first byte */
@@ -42,6 +48,7 @@ struct slice {
 	uint32_t clock;		/* stream.clock when it was captured */
 	uint32_t cap_len;	/* bytes at data */
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
+	struct waited waited;	/* when it came */
 	bool lost;		/* acknowledged, never captured: no data */
 	bool filled;		/* filled a hole too late to be out of order: not the first copy at its sender */
 	bool ready_deduced;	/* ready_ns stems from a lost piece, or from one that was captured too late */
@@ -74,6 +81,7 @@ struct record_state {
 	uint8_t unproven;	/* records to come that nothing has confirmed yet */
 	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
 	int64_t mark_ns, mark_offset;
+	struct waited mark_waited, record_waited;
 	uint64_t mark_frame, mark_order;
 	int64_t mark_acked;
 	uint32_t fragment_left;
@@ -106,6 +114,23 @@ struct sent_ring {
 	struct sent_mark *mark;	/* room of them, a power of two */
 	uint16_t room, first, count;
 	int64_t begin;		/* of the first piece */
+};
+
+enum syn_seen { SYN_UNSEEN, SYN_PLAIN, SYN_SCALED };
+
+/* What either end of a direction keeps waiting; times are WAITS_NEVER where it has not come to it since data_ns. */
+struct waits {
+	int64_t data_ns;	/* the last new data */
+	int64_t shut_since_ns;	/* the window has no room for a segment */
+	int64_t shut_ns;	/* it had none for so long, since data_ns, and has now */
+	int64_t acked_ns;	/* all that came is acknowledged */
+	int64_t free_ns;	/* and there is room in the window */
+	struct waited so_far;
+	uint16_t largest;	/* segment that the receiver takes; 0: not known */
+	uint8_t scale;		/* of the receiver's windows; 0 unless scale_known */
+	uint8_t syn, offered_scale;	/* enum syn_seen; of this direction's SYN */
+	bool scale_known;
+	bool doubtful;		/* without the scale, a window may have had room or not */
 };
 
 /* One direction of a connection. Offsets count bytes from seq_base. */
@@ -143,6 +168,7 @@ struct half {
 	int64_t sample_end, sample_ns, round_trip_ns;
 	int64_t most_unacked;		/* bytes sent and not acknowledged, at most */
 	struct sent_ring sent;
+	struct waits waits;
 	struct record_state record;
 };
 

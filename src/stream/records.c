@@ -107,6 +107,7 @@ begin_record(const struct place *at)
 		.begin_offset = state->mark_offset,
 		.flags = state->unproven > 0 ? RECORD_UNPROVEN : 0,
 	};
+	state->record_waited = state->mark_waited;
 	state->copy_len = 0;
 	state->head_done = state->headless = false;
 }
@@ -133,6 +134,10 @@ end_record(const struct place *at, const struct slice *behind)
 	if (behind->ready_filled)
 		state->record.flags |= RECORD_TIME_FILLED;
 	state->record.end_offset = behind->offset;
+	state->record.receiver_ns = behind->waited.receiver_ns - state->record_waited.receiver_ns;
+	state->record.sender_ns = behind->waited.sender_ns - state->record_waited.sender_ns;
+	state->record.waits_unknown = behind->waited.doubts != state->record_waited.doubts ||
+	    state->record.receiver_ns < 0 || state->record.sender_ns < 0;
 	at->stream->sink.end(at->stream->sink.context, &state->record);
 }
 
@@ -182,6 +187,7 @@ take_mark(const struct place *at, struct slice *slice)
 	if (state->mark_have == 0) {
 		state->mark_ns = slice->seen_ns;
 		state->mark_offset = slice->offset;
+		state->mark_waited = slice->waited;
 		state->mark_frame = slice->frame;
 		state->mark_order = slice->order;
 		state->mark_acked = slice->acked;

@@ -60,6 +60,8 @@ struct rpc_record {
 	int64_t first_acked;		/* stream offset of the other direction acknowledged before it; INT64_MIN: none */
 	int64_t begin_offset;		/* stream offset of its first mark */
 	int64_t end_offset;		/* stream offset behind the record; valid at the end */
+	int64_t receiver_ns, sender_ns;	/* for which either end kept the other waiting (stream/waits.h), unless waits_unknown; valid at the end */
+	bool waits_unknown;
 	uint32_t total_len;		/* bytes without record marks; all of it known at the end */
 	const uint8_t *head;		/* borrowed for the call */
 	uint32_t head_cap;

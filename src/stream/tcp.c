@@ -12,6 +12,7 @@
 #include "stream/flow_table.h"
 #include "stream/path.h"
 #include "stream/sent.h"
+#include "stream/waits.h"
 
 enum {
 	/* A place this far from what is expected is another incarnation of the connection. */
@@ -56,8 +57,10 @@ tcp_open(struct stream *stream, struct connection *connection)
 	connection->rpc = false;
 	connection->caller = -1;
 	connection->unrecognised_bytes = 0;
-	for (int d = 0; d < 2; d++)
+	for (int d = 0; d < 2; d++) {
 		connection->half[d].round_trip_ns = -1;
+		waits_init(&connection->half[d]);
+	}
 }
 
 /* Nothing is left of the slice. */
@@ -188,7 +191,8 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 		int64_t piece_end = half->place_marks > 0 ? MIN(end, half->place_mark[0].offset) : end;
 		int64_t seen_ns = min_ns(seen_behind(half, piece_end),
 		    marked_behind(half->ack_mark, half->ack_marks, piece_end));
-		struct slice slice = { .offset = half->next, .clock = stream->clock, .lost = true };
+		struct slice slice = { .offset = half->next, .clock = stream->clock, .lost = true,
+		    .waited = half->waits.so_far };
 
 		slice.wire_len = (uint32_t)MIN(piece_end - half->next, PLAUSIBLE_AHEAD);
 		slice.seen_ns = slice.had_ns = seen_ns == INT64_MAX ? stream->now_ns : seen_ns;
@@ -500,6 +504,8 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	}
 	if (offset == half->next && half->held == NULL && half->beyond_offset <= offset) {
 		path_sent(half, offset + slice.wire_len, slice.seen_ns);
+		waits_data(half, &connection->half[!direction], true, slice.seen_ns);
+		slice.waited = half->waits.so_far;
 		deliver(stream, connection, direction, &slice);
 		return;
 	}
@@ -514,11 +520,15 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		}
 	} else if (offset <= half->next) {
 		half->sampling = false;
+		waits_data(half, &connection->half[!direction], false, slice.seen_ns);
+		slice.waited = half->waits.so_far;
 		fill(stream, connection, direction, slice);
 	} else {
 		enum lateness late = lateness(connection, half, &slice);
 
 		slice.filled = late == SENT_AGAIN;
+		waits_data(half, &connection->half[!direction], false, slice.seen_ns);
+		slice.waited = half->waits.so_far;
 		count_late(stream, hold(stream, connection, direction, slice) ? SENT_AGAIN : late);
 	}
 }
@@ -561,6 +571,8 @@ acknowledge(struct stream *stream, struct connection *connection, const struct s
 		return;
 	}
 	offset = half_offset(half, segment->ack);
+	if (!(segment->flags & TCP_SYN))
+		waits_announced(half, offset, segment->window, segment->packet->ts_ns);
 	if (offset - half->next > PLAUSIBLE_AHEAD || (half->acked_known && offset <= half->acked))
 		return;
 	/* a FIN takes one number behind the data */
@@ -618,6 +630,7 @@ synchronise(struct stream *stream, struct connection *connection, const struct s
 	base_half(half, segment->seq + 1, true);
 	half->starting = false;
 	path_sent(half, 0, segment->packet->ts_ns);
+	waits_syn(connection, segment);
 }
 
 static void

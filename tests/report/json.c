@@ -122,11 +122,13 @@ assert_matched(const json_t *matched)
 		assert_dist(json_object_get(row, "network_ns"), true, true);
 		assert_dist(json_object_get(row, "request_ns"), true, true);
 		assert_dist(json_object_get(row, "reply_ns"), true, true);
-		cr_assert_eq(sum_of(row, "total_ns"), sum_of(row, "server_ns") + sum_of(row, "network_ns"));
+		cr_assert_eq(sum_of(row, "total_ns"), sum_of(row, "server_ns") + sum_of(row, "network_ns") +
+		    (is_null(row, "client_ns") ? 0 : sum_of(row, "client_ns")));
 		if (!is_null(row, "request_ns") &&
 		    number(json_object_get(row, "request_ns"), "count") == number(row, "count"))
-			cr_assert_eq(sum_of(row, "request_ns") + sum_of(row, "reply_ns"), sum_of(row, "network_ns"));
-		cr_assert(is_null(row, "client_ns"));
+			cr_assert_eq(sum_of(row, "request_ns") + sum_of(row, "reply_ns"), sum_of(row, "network_ns") +
+			    (is_null(row, "client_ns") ? 0 : sum_of(row, "client_ns")));
+		assert_dist(json_object_get(row, "client_ns"), true, true);
 		assert_dist(json_object_get(row, "retransmit_ns"), true, true);
 	}
 	cr_assert_eq(calls, number(matched, "calls"));
@@ -171,7 +173,8 @@ assert_breakdown(const json_t *breakdown)
 			assert_dist(json_object_get(part, "total_ns"), false, true);
 			assert_dist(json_object_get(part, "server_ns"), false, false);
 			assert_dist(json_object_get(part, "network_ns"), false, false);
-			cr_assert_eq(sum_of(part, "total_ns"), sum_of(part, "server_ns") + sum_of(part, "network_ns"));
+			cr_assert_eq(sum_of(part, "total_ns"), sum_of(part, "server_ns") + sum_of(part, "network_ns") +
+			    (is_null(part, "client_ns") ? 0 : sum_of(part, "client_ns")));
 		}
 	}
 }
@@ -253,6 +256,74 @@ assert_report(const json_t *root)
 }
 
 /* ---- cases ---- */
+
+/* So many calls of 1 ms, a quarter of it the server's, of which the client's part is known of some: 0.6 ms. */
+static json_t *
+with_clients_part(struct fixture *fixture, unsigned calls, unsigned known)
+{
+	fixture_init(fixture, 2, PAIR_SERVER);
+	for (unsigned i = 0; i < calls; i++) {
+		struct nfs_op op = build_op(PROC_READ, i * INT64_C(2000000), 998500);
+		struct op_pair pair = build_pair(&op, 250000);
+
+		if (i < known) {
+			pair.parts.client_known = true;
+			pair.parts.client_ns = 600000;
+			pair.parts.network_ns -= 600000;
+		}
+		fixture_add(fixture, 0, &pair);
+	}
+	fixture_finish(fixture);
+	return parse(fixture);
+}
+
+Test(json, the_clients_part)
+{
+	struct fixture fixture;
+	json_t *root = with_clients_part(&fixture, 200, 200);
+	json_t *by_time = json_object_get(json_object_get(root, "attribution"), "by_time");
+	json_t *by_call = json_object_get(json_object_get(root, "attribution"), "by_call");
+	json_t *row = json_array_get(json_object_get(json_object_get(root, "matched"), "rows"), 0);
+	json_t *part = json_array_get(json_object_get(json_object_get(root, "breakdown"), "by_client"), 0);
+	json_t *call = json_array_get(json_object_get(root, "slowest"), 0);
+
+	assert_report(root);
+	cr_assert_float_eq(json_real_value(json_object_get(by_time, "client")), 0.6, 1e-6);
+	cr_assert_float_eq(json_real_value(json_object_get(by_time, "server")), 0.25, 1e-6);
+	cr_assert_float_eq(json_real_value(json_object_get(by_time, "network")), 0.15, 1e-6);
+	cr_assert_float_eq(json_real_value(json_object_get(by_call, "client")), 1, 1e-6);
+	cr_assert_eq(sum_of(row, "client_ns"), 200 * INT64_C(600000));
+	cr_assert_eq(sum_of(row, "network_ns"), 200 * INT64_C(150000));
+	cr_assert_eq(sum_of(part, "client_ns"), 200 * INT64_C(600000));
+	cr_assert_eq(sum_of(part, "network_ns"), 200 * INT64_C(150000));
+	cr_assert_eq(number(call, "client_ns"), 600000);
+	json_decref(root);
+	fixture_clear(&fixture);
+}
+
+/* It is in the network's of all calls, then, though it is known of single ones. */
+Test(json, the_clients_part_of_some_calls)
+{
+	struct fixture fixture;
+	json_t *root = with_clients_part(&fixture, 200, 199);
+	json_t *by_time = json_object_get(json_object_get(root, "attribution"), "by_time");
+	json_t *by_call = json_object_get(json_object_get(root, "attribution"), "by_call");
+	json_t *row = json_array_get(json_object_get(json_object_get(root, "matched"), "rows"), 0);
+	json_t *part = json_array_get(json_object_get(json_object_get(root, "breakdown"), "by_client"), 0);
+
+	assert_report(root);
+	cr_assert(is_null(by_time, "client"));
+	cr_assert(is_null(by_call, "client"));
+	cr_assert_float_eq(json_real_value(json_object_get(by_time, "network")), 0.75, 1e-6);
+	cr_assert_float_eq(json_real_value(json_object_get(by_call, "network")), 1, 1e-6);
+	cr_assert(is_null(row, "client_ns"));
+	cr_assert_eq(sum_of(row, "network_ns"), 200 * INT64_C(750000));
+	cr_assert_eq(number(json_object_get(row, "network_ns"), "count"), 200);
+	cr_assert(is_null(part, "client_ns"));
+	cr_assert_eq(number(json_object_get(part, "network_ns"), "min"), 750000);
+	json_decref(root);
+	fixture_clear(&fixture);
+}
 
 Test(json, two_sides)
 {

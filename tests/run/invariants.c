@@ -147,6 +147,9 @@ prop_permuted_ties(struct trace *trace, GString *why)
 	/* Where boundaries are found again, a reply whose call is found later has none: so at one time the first counts. */
 	if (found_again(trace) || has_late_copies(trace))
 		return true;
+	/* What ends a gap in which the client waits is the first packet, and one in front of it may be missing there. */
+	if (has_option(trace, "call-pause") || has_option(trace, "stall") || has_option(trace, "window"))
+		return true;
 	return permuted(trace, true, has_option(trace, "step") ? &step_leeway : &leeway, why);
 }
 

@@ -31,6 +31,7 @@ static const struct property {
 	{ "every call that both captures hold is matched", prop_complete },
 	{ "parts sum", prop_parts },
 	{ "what loss cost a call is what the network lost", prop_loss },
+	{ "the client is charged only with what it did", prop_client },
 	{ "calls close", prop_books },
 	{ "bytes close", prop_bytes },
 	{ "the true offset lies inside the bound", prop_clock },

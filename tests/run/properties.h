@@ -13,7 +13,7 @@ enum { ANCHORED_CALLS = 60 };
 typedef bool property_fn(struct trace *trace, GString *why);
 
 /* truths.c: what is told is true, and the books close */
-property_fn prop_truth, prop_pairs, prop_complete, prop_parts, prop_loss, prop_books, prop_bytes, prop_clock;
+property_fn prop_truth, prop_pairs, prop_complete, prop_parts, prop_loss, prop_client, prop_books, prop_bytes, prop_clock;
 
 /* depths.c: the most calls in flight and their mean are those of the truth */
 property_fn prop_depths;

@@ -363,6 +363,45 @@ prop_loss(struct trace *trace, GString *why)
 	return true;
 }
 
+/* ---- the client ---- */
+
+/* What a client may be charged with in this trace: nothing, or what is in the truth, or what is not. */
+static int64_t
+client_most_ns(const struct trace *trace, unsigned line)
+{
+	if (has_option(trace, "stall") || has_option(trace, "window") || has_option(trace, "delayed-ack"))
+		return INT64_MAX;
+	return has_option(trace, "call-pause") ? table_number(trace->truth, line, "send_pause_ns") : 0;
+}
+
+bool
+prop_client(struct trace *trace, GString *why)
+{
+	const struct table *ops = base_of(trace)->ops;
+
+	for (unsigned r = 0; r < ops->lines->len; r++) {
+		int64_t told_ns = table_number(ops, r, "client_ns");
+		/* by the client's clock, which may drift, in microseconds perhaps */
+		int64_t leeway_ns = told_ns / 5000 + 2000;
+		GArray *lines;
+
+		if (!table_is(ops, r, "match", "matched") || told_ns == UNKNOWN)
+			continue;
+		if (told_ns < 0 || told_ns > table_number(ops, r, "total_ns") - table_number(ops, r, "server_ns")) {
+			explain_record(trace, r, "the client's part is none of the call", why);
+			return false;
+		}
+		lines = truth_of(trace, 'c', table_number(ops, r, "time_ns"), table_text(ops, r, "xid"));
+		if (told_ns == 0 || lines == NULL || lines->len != 1 || spans_step(trace, g_array_index(lines, unsigned, 0)))
+			continue;
+		if (told_ns - leeway_ns > client_most_ns(trace, g_array_index(lines, unsigned, 0))) {
+			explain_record(trace, r, "the client did not do that", why);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool
 rpc_closes(json_t *rpc)
 {

@@ -652,3 +652,64 @@ Test(aggregate, merging_full_breakdowns_keeps_totals_and_bounds)
 	aggregate_free(a);
 	aggregate_free(b);
 }
+
+/* A call of 1 ms: 0.25 in the server, and client_ns of the rest the client's; -1: not known. */
+static void
+add_with_client(struct aggregate *aggregate, int64_t client_ns)
+{
+	struct nfs_op op = build_op(PROC_READ, 0, 998500);
+	struct op_pair pair = build_pair(&op, 250000);
+
+	pair.parts.client_known = client_ns >= 0;
+	pair.parts.client_ns = MAX(client_ns, 0);
+	pair.parts.network_ns -= pair.parts.client_ns;
+	aggregate_add_pair(aggregate, &pair);
+}
+
+/* Whichever part has what: the network's with the client's in it is that of one aggregate with all the calls. */
+Test(aggregate, network_with_a_client_that_is_not_known_of_all)
+{
+	static const int64_t client_ns[] = { 0, 300000, -1, 0, 500000, 0 };
+	enum { CALLS = sizeof client_ns / sizeof client_ns[0] };
+
+	for (unsigned cut = 0; cut <= CALLS; cut++) {
+		struct aggregate *into = aggregate_new(2, 1), *from = aggregate_new(2, 1);
+		const struct matched_row *const *rows;
+		const struct breakdown_row *const *parts;
+		unsigned count;
+
+		for (unsigned i = 0; i < CALLS; i++)
+			add_with_client(i < cut ? into : from, client_ns[i]);
+		aggregate_merge(into, from);
+		rows = aggregate_matched(into, &count);
+		cr_assert_eq(count, 1);
+		cr_assert_null(client_of(&rows[0]->client, &rows[0]->total));
+		cr_assert_eq(matched_network(rows[0])->count, CALLS);
+		cr_assert_eq(matched_network(rows[0])->sum_ns, CALLS * 750000);
+		cr_assert_eq(matched_network(rows[0])->min_ns, 750000);
+		parts = aggregate_breakdown(into, BREAKDOWN_CLIENT, &count);
+		cr_assert_eq(breakdown_network(parts[0])->sum_ns, CALLS * 750000);
+		cr_assert_eq(breakdown_network(parts[0])->min_ns, 750000);
+		cr_assert_eq(aggregate_network_ns(aggregate_totals(into)), CALLS * 750000);
+		cr_assert_eq(aggregate_by_call(aggregate_totals(into))[PART_NETWORK], CALLS);
+		aggregate_free(into);
+		aggregate_free(from);
+	}
+}
+
+Test(aggregate, client_that_is_known_of_all)
+{
+	struct aggregate *aggregate = aggregate_new(2, 1);
+	const struct matched_row *const *rows;
+	unsigned count;
+
+	add_with_client(aggregate, 0);
+	add_with_client(aggregate, 600000);
+	rows = aggregate_matched(aggregate, &count);
+	cr_assert_eq(client_of(&rows[0]->client, &rows[0]->total)->sum_ns, 600000);
+	cr_assert_eq(matched_network(rows[0])->sum_ns, 750000 + 150000);
+	cr_assert_eq(matched_network(rows[0])->max_ns, 750000);
+	cr_assert_eq(aggregate_by_call(aggregate_totals(aggregate))[PART_CLIENT], 1);
+	cr_assert_eq(aggregate_network_ns(aggregate_totals(aggregate)), 900000);
+	aggregate_free(aggregate);
+}

@@ -397,6 +397,26 @@ Test(verdict, most_of_the_time)
 	assert_verdict(&scene, COMPONENT_NETWORK, CONFIDENCE_MEDIUM, "in the network (81 %");
 }
 
+Test(verdict, the_clients_part)
+{
+	struct scene scene = clean_scene();
+
+	scene.totals.server_ns = 100000;
+	scene.totals.network_ns = 810000;
+	scene.totals.client_ns = 90000;
+	scene.totals.client_known = scene.totals.matched;
+	assert_verdict(&scene, COMPONENT_NETWORK, CONFIDENCE_HIGH, "in the network (81 %)");
+	scene.totals.client_known = scene.totals.matched / 2;
+	assert_verdict(&scene, COMPONENT_NETWORK, CONFIDENCE_MEDIUM, "in the network (90 %, what the client adds included)");
+	scene.totals.client_known = scene.totals.matched;
+	scene.totals.network_ns = 90000;
+	scene.totals.client_ns = 810000;
+	assert_verdict(&scene, COMPONENT_CLIENT, CONFIDENCE_HIGH, "most of the time is in the client (81 %)");
+	scene.totals.client_ns = 450000;
+	scene.totals.network_ns = 450000;
+	assert_verdict(&scene, COMPONENT_NONE, CONFIDENCE_LOW, "no part has half of the time");
+}
+
 Test(verdict, a_usable_capture_lowers_the_confidence)
 {
 	struct scene scene = clean_scene();

@@ -46,6 +46,7 @@ wire_new(uint32_t connections, uint32_t calls)
 	wire->window[TO_SERVER] = wire->window[TO_CLIENT] = 1000;
 	wire->client_port = 1023;
 	wire->server_port = 2049;
+	wire->syn_answer_ns = 1;
 	wire->isn[TO_SERVER] = 0xfffff000;	/* wraps soon */
 	wire->isn[TO_CLIENT] = 77;
 	return wire;
@@ -72,6 +73,8 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 		.direction = (uint8_t)direction,
 		.flags = flags,
 		.window = wire->window[direction],
+		.has_window_scale = (flags & TCP_SYN) != 0 && wire->scaled,
+		.window_scale = (flags & TCP_SYN) != 0 && wire->scaled ? wire->window_scale : 0,
 		.seq = seq,
 		.ack = ack,
 		.payload = copy,
@@ -90,7 +93,8 @@ void
 wire_open(struct wire *wire, int64_t ts_ns)
 {
 	push(wire, TO_SERVER, wire->isn[TO_SERVER], 0, TCP_SYN, NULL, 0, ts_ns);
-	push(wire, TO_CLIENT, wire->isn[TO_CLIENT], wire->isn[TO_SERVER] + 1, TCP_SYN | TCP_ACK, NULL, 0, ts_ns + 1);
+	push(wire, TO_CLIENT, wire->isn[TO_CLIENT], wire->isn[TO_SERVER] + 1, TCP_SYN | TCP_ACK, NULL, 0,
+	    ts_ns + wire->syn_answer_ns);
 }
 
 void

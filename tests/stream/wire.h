@@ -24,6 +24,9 @@ struct wire {
 	uint32_t isn[2];
 	uint32_t snaplen;		/* payload bytes kept of a segment; 0: all */
 	uint16_t window[2];		/* that is announced in a direction; 1000 unless told otherwise */
+	bool scaled;			/* SYNs have a window scale of window_scale */
+	uint8_t window_scale;
+	int64_t syn_answer_ns;		/* from SYN to SYN-ACK */
 	unsigned ops;
 	struct nfs_op op[WIRE_OPS];	/* in the order in which they finished */
 	unsigned events;
