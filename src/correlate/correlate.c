@@ -37,7 +37,6 @@ struct correlate {
 	struct reading *readings;	/* by capture */
 	struct ids *ids;
 	struct loss *loss;
-	struct op_pair measured;	/* a pair whose loss was measured */
 	struct op_pair pair;		/* the one on its way out */
 	struct held *held;
 	uint32_t held_count, held_room;
@@ -66,14 +65,8 @@ measure_loss(void *context, const struct op_pair *pair)
 {
 	struct correlate *c = context;
 	unsigned server = c->facts.exchanged ? 1 : 0;
-	unsigned client = c->facts.exchanged ? 0 : pair->client_capture + 1u;
 
-	if (pair->match == MATCH_MATCHED && loss_touches(c->loss, server, client, pair)) {
-		c->measured = *pair;
-		loss_measure(c->loss, server, client, &c->measured);
-		pair = &c->measured;
-	}
-	c->sink(c->context, pair);
+	loss_push(c->loss, server, c->facts.exchanged ? 0 : pair->client_capture + 1u, pair);
 }
 
 static void
@@ -261,7 +254,7 @@ correlate_new(const struct correlate_config *config, pair_sink_fn *sink, void *c
 	c->decided = config->clients != 1 || config->keep_roles;
 	c->ids = ids_new();
 	c->pairing = make_pairing(config, c);
-	c->loss = loss_new(config->clients + 1);
+	c->loss = loss_new(config->clients + 1, sink, context);
 	c->readings = g_new0(struct reading, config->clients + 1);
 	c->clocks = g_new0(struct clock_stage *, config->clients);
 	for (unsigned i = 0; i < config->clients; i++)
@@ -367,6 +360,7 @@ correlate_push(struct correlate *c, unsigned capture, const struct nfs_op *op)
 		return;
 	}
 	note_reading(c, capture, op_order_ns(op));
+	loss_progress(c->loss, capture, op_order_ns(op));
 	pairing_push(c->pairing, capture, op);
 	take_counts(c);
 	/* One client at a time is enough: this is asked for after every op. */
@@ -398,6 +392,7 @@ correlate_finish(struct correlate *c)
 		clock_stage_finish(c->clocks[i]);
 		c->astray |= reads_in_vain(c, i);
 	}
+	loss_finish(c->loss);
 }
 
 const struct correlate_facts *

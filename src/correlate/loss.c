@@ -9,6 +9,9 @@ enum {
 	EVENTS_FIRST = 64,		/* a power of two */
 	EVENTS_MAX = 1 << 15,		/* of one capture; as well */
 	BUCKETS = 1 << 12,
+	WAITING_FIRST = 64,		/* a power of two */
+	WAITING_MAX = 1 << 13,		/* as well */
+	LATE_NS = 50 * NS_PER_MS,	/* what was overtaken on the way has come by then */
 	/* No segment comes again when the stream has moved on by so much. */
 	REACH_BYTES = 16 << 20,
 };
@@ -29,17 +32,32 @@ struct events {
 	bool lacks;			/* its capture lost packets */
 };
 
+struct waiting {
+	struct op_pair pair;
+	unsigned server, client;	/* captures */
+};
+
 struct loss {
+	pair_sink_fn *sink;
+	void *context;
 	struct events *events;
+	int64_t *read_ns;		/* by capture: up to then it was read */
 	unsigned captures;
+	struct waiting *waiting;	/* ring */
+	unsigned room, first, count;
 };
 
 struct loss *
-loss_new(unsigned captures)
+loss_new(unsigned captures, pair_sink_fn *sink, void *context)
 {
 	struct loss *loss = g_new0(struct loss, 1);
 
+	loss->sink = sink;
+	loss->context = context;
 	loss->events = g_new0(struct events, captures);
+	loss->read_ns = g_new(int64_t, captures);
+	for (unsigned i = 0; i < captures; i++)
+		loss->read_ns[i] = INT64_MIN / 2;
 	loss->captures = captures;
 	return loss;
 }
@@ -54,6 +72,8 @@ loss_free(struct loss *loss)
 		g_free(loss->events[i].newest);
 	}
 	g_free(loss->events);
+	g_free(loss->read_ns);
+	g_free(loss->waiting);
 	g_free(loss);
 }
 
@@ -106,6 +126,7 @@ loss_note(struct loss *loss, unsigned capture, const struct tcp_event *event)
 	events->ring[number & (events->room - 1)] = (struct noted){ *event, events->newest[bucket] };
 	events->newest[bucket] = number;
 	events->made = number;
+	loss->read_ns[capture] = max_ns(loss->read_ns[capture], event->to_ns);
 }
 
 static const struct noted *
@@ -232,14 +253,15 @@ times_repeated(const struct events *events, uint64_t connection, uint8_t directi
 	return times;
 }
 
-/* All copies of what was missing came, in another order. */
+/* All copies of a range came, those of what was missing of it: if they came late they were overtaken, not lost. */
 static bool
-came_late(const struct way *way, const struct arrival *arrival)
+all_came(const struct way *way, const struct arrival *arrival, int64_t begin)
 {
-	return arrival->filled && arrival->repeated > 0 &&
-	    times_repeated(way->received, way->received_connection, way->received_direction,
-	    arrival->hole + way->shift) >=
-	    times_repeated(way->sent, way->sent_connection, way->sent_direction, arrival->hole);
+	int64_t probe = arrival->filled ? arrival->hole : begin;
+
+	return arrival->repeated > 0 &&
+	    times_repeated(way->received, way->received_connection, way->received_direction, probe + way->shift) >=
+	    times_repeated(way->sent, way->sent_connection, way->sent_direction, probe);
 }
 
 /* When the copy before this one left. */
@@ -269,7 +291,7 @@ fate_before(const struct way *way, const struct noted *copy, int64_t begin, int6
 	if (arrival.unseen || copy->event.from_ns == INT64_MIN)
 		return FATE_UNKNOWN;
 	/* transit times vary: the fastest packet may not have been among those that the clocks are known from */
-	if (came_late(way, &arrival))
+	if (all_came(way, &arrival, begin))
 		return FATE_ARRIVED;
 	leeway_ns = wrapping_minus(copy->event.to_ns, copy_before_ns(way, copy)) / 4;
 	earliest_ns = wrapping_plus(copy->event.to_ns, wrapping_minus(way->transit_ns, leeway_ns));
@@ -385,8 +407,8 @@ is_touched(const struct events *events, const struct nfs_op *op, uint8_t directi
 	return (noted != NULL && noted->event.to_ns >= first_ns) || forgets(events, first_ns);
 }
 
-bool
-loss_touches(const struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
+static bool
+touches(const struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
 {
 	const struct events *events[2] = { [PAIR_SERVER] = &loss->events[server], [PAIR_CLIENT] = &loss->events[client] };
 
@@ -400,8 +422,8 @@ loss_touches(const struct loss *loss, unsigned server, unsigned client, const st
 	return false;
 }
 
-void
-loss_measure(const struct loss *loss, unsigned server, unsigned client, struct op_pair *pair)
+static void
+measure(const struct loss *loss, unsigned server, unsigned client, struct op_pair *pair)
 {
 	struct attribution *parts = &pair->parts;
 	struct way call, reply;
@@ -417,4 +439,91 @@ loss_measure(const struct loss *loss, unsigned server, unsigned client, struct o
 		return;
 	parts->retransmit_ns = max_ns(0, min_ns(cost_ns, parts->network_ns));
 	parts->lost_segments = segments;
+}
+
+/* ---- pairs that wait ---- */
+
+static struct waiting *
+waiting_at(const struct loss *loss, unsigned place)
+{
+	return &loss->waiting[(loss->first + place) & (loss->room - 1)];
+}
+
+static bool
+is_touched_pair(const struct loss *loss, const struct waiting *waiting)
+{
+	return waiting->pair.match == MATCH_MATCHED && touches(loss, waiting->server, waiting->client, &waiting->pair);
+}
+
+/* Both captures were read far enough behind the reply. */
+static bool
+is_ripe(const struct loss *loss, const struct waiting *waiting)
+{
+	const struct op_pair *pair = &waiting->pair;
+
+	return wrapping_minus(loss->read_ns[waiting->server], LATE_NS) >= pair->op[PAIR_SERVER].reply_last_ns &&
+	    wrapping_minus(loss->read_ns[waiting->client], LATE_NS) >= pair->op[PAIR_CLIENT].reply_last_ns;
+}
+
+static void
+let_go(struct loss *loss)
+{
+	struct waiting *waiting = waiting_at(loss, 0);
+
+	if (is_touched_pair(loss, waiting))
+		measure(loss, waiting->server, waiting->client, &waiting->pair);
+	loss->first++;
+	loss->count--;
+	loss->sink(loss->context, &waiting->pair);
+}
+
+/* The pairs at the head that need not wait any more. */
+static void
+let_ripe_go(struct loss *loss)
+{
+	while (loss->count > 0 && (!is_touched_pair(loss, waiting_at(loss, 0)) || is_ripe(loss, waiting_at(loss, 0))))
+		let_go(loss);
+}
+
+static void
+keep(struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
+{
+	if (loss->count == WAITING_MAX)
+		let_go(loss);
+	if (loss->count == loss->room) {
+		unsigned room = loss->room == 0 ? WAITING_FIRST : 2 * loss->room;
+		struct waiting *ring = g_new(struct waiting, room);
+
+		for (unsigned i = 0; i < loss->count; i++)
+			ring[i] = *waiting_at(loss, i);
+		g_free(loss->waiting);
+		loss->waiting = ring;
+		loss->room = room;
+		loss->first = 0;
+	}
+	*waiting_at(loss, loss->count++) = (struct waiting){ *pair, server, client };
+}
+
+void
+loss_progress(struct loss *loss, unsigned capture, int64_t at_ns)
+{
+	loss->read_ns[capture] = max_ns(loss->read_ns[capture], at_ns);
+	if (loss->count > 0)
+		let_ripe_go(loss);
+}
+
+void
+loss_push(struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
+{
+	if (loss->count == 0 && (pair->match != MATCH_MATCHED || !touches(loss, server, client, pair)))
+		loss->sink(loss->context, pair);
+	else
+		keep(loss, server, client, pair);
+}
+
+void
+loss_finish(struct loss *loss)
+{
+	while (loss->count > 0)
+		let_go(loss);
 }

@@ -16,15 +16,24 @@
 
 struct loss;
 
-/* captures: the first one and the clients'. */
-struct loss *loss_new(unsigned captures);
+/*
+ * captures: the first one and the clients'. Pairs go to the sink in the order in
+ * which they came; the pair is borrowed for the call.
+ */
+struct loss *loss_new(unsigned captures, pair_sink_fn *sink, void *context);
 void loss_free(struct loss *loss);
 /* An event of one capture. Of too many the oldest is forgotten, and what it may have concerned is not known. */
 void loss_note(struct loss *loss, unsigned capture, const struct tcp_event *event);
-/* Whether a matched pair's parts need loss_measure: else nothing of it was lost. server, client: captures. */
-bool loss_touches(const struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair);
-/* Sets what loss says in the parts of a matched pair whose other parts are set. */
-void loss_measure(const struct loss *loss, unsigned server, unsigned client, struct op_pair *pair);
+/* A capture was read up to this time. */
+void loss_progress(struct loss *loss, unsigned capture, int64_t at_ns);
+/*
+ * A pair whose other parts are set; server, client: captures, if it is matched.
+ * It goes on at once unless something of it was sent again: then it waits, and
+ * what comes behind it, until copies that are late would have come.
+ */
+void loss_push(struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair);
+/* What waits goes on. */
+void loss_finish(struct loss *loss);
 
 /*
  * Whether both records are known as TCP carried them, and the first copies of

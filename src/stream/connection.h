@@ -217,6 +217,8 @@ void stream_count_over(struct stream *stream, const struct connection *connectio
 bool tcp_is_near(const struct half *half, uint32_t seq);
 /* tcp.c: order, overlap and loss of one connection's segments. */
 void tcp_segment(struct stream *stream, struct connection *connection, const struct segment *segment);
+/* A segment that came when the epoch was over: copies that are late are told all the same. */
+void tcp_late_segment(struct stream *stream, const struct connection *connection, const struct segment *segment);
 /* Decides holes whose time has come; true while some remain. */
 bool tcp_settle(struct stream *stream, struct connection *connection);
 /*

@@ -229,10 +229,13 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 		tcp_open(stream, connection);
 		connection->phase = CONNECTION_TRACKED;
 	}
-	if (connection->phase == CONNECTION_TRACKED)
+	if (connection->phase == CONNECTION_TRACKED) {
 		track(stream, connection, segment);
-	else
-		stream->counters.discarded_bytes += segment->payload_wire_len;
+		return;
+	}
+	stream->counters.discarded_bytes += segment->payload_wire_len;
+	if (connection->phase == CONNECTION_CLOSED)
+		tcp_late_segment(stream, connection, segment);
 }
 
 void

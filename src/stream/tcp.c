@@ -702,6 +702,18 @@ start_mid_stream(struct half *half, const struct segment *segment)
 }
 
 void
+tcp_late_segment(struct stream *stream, const struct connection *connection, const struct segment *segment)
+{
+	const struct half *half = &connection->half[segment->direction];
+	int64_t offset = half_offset(half, segment->seq);
+
+	if (half->based && offset + segment->payload_wire_len <= half->next)
+		sent_event(stream, connection, &(struct tcp_event){ .offset = offset, .from_ns = INT64_MIN,
+		    .to_ns = segment->packet->ts_ns, .len = segment->payload_wire_len, .direction = segment->direction,
+		    .kind = TCP_REPEATED });
+}
+
+void
 tcp_segment(struct stream *stream, struct connection *connection, const struct segment *segment)
 {
 	struct half *half = &connection->half[segment->direction];

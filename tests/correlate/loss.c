@@ -12,6 +12,8 @@
 
 enum { SERVER, CLIENT, CAPTURES, SHIFT = 100 };
 static const int64_t ahead_ns = 7 * (int64_t)NS_PER_S;
+/* The pair that came last. */
+static struct op_pair out;
 
 /* Sent at 100 ms, there at call_there_ms; answered 1 ms later, the answer is back 1 ms after that. */
 static struct op_pair
@@ -68,19 +70,26 @@ came(struct loss *loss, enum tcp_event_kind kind, int64_t from, int64_t to, int6
 	loss_note(loss, SERVER, &event);
 }
 
-/* The cost in ms, -1: not known. The loss is freed. */
+static void
+keep_pair(void *context, const struct op_pair *pair)
+{
+	*(struct op_pair *)context = *pair;
+}
+
+/* The cost in ms, -1: not known. The loss is freed; the pair is what came out. */
 static int64_t
 cost_ms(struct loss *loss, struct op_pair *pair)
 {
-	if (loss_touches(loss, SERVER, CLIENT, pair))
-		loss_measure(loss, SERVER, CLIENT, pair);
+	loss_push(loss, SERVER, CLIENT, pair);
+	loss_finish(loss);
+	*pair = out;
 	loss_free(loss);
 	return pair->parts.retransmit_known ? pair->parts.retransmit_ns / NS_PER_MS : -1;
 }
 
 Test(loss, none)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(101);
 
 	/* of another connection, of the other direction, of before */
@@ -95,7 +104,7 @@ Test(loss, none)
 
 Test(loss, hole_that_the_second_copy_filled)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	sent(loss, 1200, 1400, 100, 140);
@@ -107,13 +116,13 @@ Test(loss, hole_that_the_second_copy_filled)
 /* The last segment of a stream leaves no hole: the time at which the call was complete tells. */
 Test(loss, tail)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	sent(loss, 1900, 2000, 100, 140);
 	cr_assert_eq(cost_ms(loss, &pair), 40);
 
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(102);
 	sent(loss, 1900, 2000, 100, 140);
 	cr_assert_eq(cost_ms(loss, &pair), 0);
@@ -122,7 +131,7 @@ Test(loss, tail)
 /* The receiver had it; only the sender did not know. */
 Test(loss, needless_copy)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(171);
 
 	sent(loss, 1200, 1400, 100, 140);
@@ -134,7 +143,7 @@ Test(loss, needless_copy)
 /* Three copies: the second one arrived, so the third one cost nothing. */
 Test(loss, copy_that_filled_is_told_by_its_time)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(171);
 
 	sent(loss, 1200, 1400, 100, 130);
@@ -144,7 +153,7 @@ Test(loss, copy_that_filled_is_told_by_its_time)
 	cr_assert_eq(cost_ms(loss, &pair), 30);
 	cr_assert_eq(pair.parts.lost_segments, 1);
 
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(171);
 	sent(loss, 1200, 1400, 100, 130);
 	sent(loss, 1200, 1400, 100, 160);
@@ -156,7 +165,7 @@ Test(loss, copy_that_filled_is_told_by_its_time)
 /* Overlapping waits count once; those with time between them, each. */
 Test(loss, union_of_intervals)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(192);
 
 	sent(loss, 1000, 1200, 100, 120);
@@ -172,7 +181,7 @@ Test(loss, union_of_intervals)
 /* TCP hands over in order: an earlier segment's loss holds the call up, from the call's own first byte on. */
 Test(loss, of_an_earlier_record)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	sent(loss, 600, 800, 60, 140);
@@ -187,7 +196,7 @@ Test(loss, of_an_earlier_record)
 /* A segment that was overtaken came as often as it was sent. */
 Test(loss, reordered)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(150);
 
 	sent(loss, 1200, 1400, 100, 140);
@@ -198,7 +207,7 @@ Test(loss, reordered)
 
 Test(loss, kept_within_the_network)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	pair.parts.network_ns = 10 * NS_PER_MS;
@@ -206,7 +215,7 @@ Test(loss, kept_within_the_network)
 	came(loss, TCP_FILLED, 1200, 1400, 142, 142);
 	cr_assert_eq(cost_ms(loss, &pair), 10);
 
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(142);
 	pair.parts.network_ns = -5;
 	sent(loss, 1200, 1400, 100, 140);
@@ -216,7 +225,7 @@ Test(loss, kept_within_the_network)
 
 Test(loss, replies_go_by_the_servers_clock)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(102);
 	struct nfs_op *client = &pair.op[PAIR_CLIENT];
 
@@ -232,7 +241,7 @@ Test(loss, replies_go_by_the_servers_clock)
 
 Test(loss, not_known)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	/* when the first copy left */
@@ -243,27 +252,27 @@ Test(loss, not_known)
 	cr_assert_eq(cost_ms(loss, &pair), -1);
 
 	/* what filled a hole that the sender's capture does not know */
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(142);
 	came(loss, TCP_FILLED, 1200, 1400, 142, 142);
 	cr_assert_eq(cost_ms(loss, &pair), -1);
 
 	/* what the receiver's capture lost */
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(142);
 	sent(loss, 1200, 1400, 100, 140);
 	came(loss, TCP_UNSEEN, 1200, 1400, 101, 142);
 	cr_assert_eq(cost_ms(loss, &pair), -1);
 
 	/* a tail, where another copy of it may be among what the capture lost elsewhere */
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(142);
 	came(loss, TCP_UNSEEN, 10, 20, 1, 1);
 	sent(loss, 1900, 2000, 100, 140);
 	cr_assert_eq(cost_ms(loss, &pair), -1);
 
 	/* no clock to tell by, and no hole that shows it */
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(142);
 	pair.parts.aligned = false;
 	sent(loss, 1900, 2000, 100, 140);
@@ -272,7 +281,7 @@ Test(loss, not_known)
 
 Test(loss, hole_needs_no_clock)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	pair.parts.aligned = false;
@@ -304,7 +313,7 @@ Test(loss, records_that_differ_or_are_not_first_copies)
 /* Of more events than there is room for the newest stay, and it is known that the others are gone. */
 Test(loss, forgets_the_oldest)
 {
-	struct loss *loss = loss_new(CAPTURES);
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
 	struct op_pair pair = call_of(142);
 
 	sent(loss, 1200, 1400, 100, 140);
@@ -314,7 +323,7 @@ Test(loss, forgets_the_oldest)
 		    .from_ns = 150 * NS_PER_MS, .to_ns = 150 * NS_PER_MS + i, .kind = TCP_REPEATED });
 	cr_assert_eq(cost_ms(loss, &pair), -1);
 
-	loss = loss_new(CAPTURES);
+	loss = loss_new(CAPTURES, keep_pair, &out);
 	pair = call_of(142);
 	for (unsigned i = 0; i < 1 << 16; i++)
 		loss_note(loss, CLIENT, &(struct tcp_event){ .connection = 100 + i, .offset = 0, .len = 1,
@@ -322,4 +331,71 @@ Test(loss, forgets_the_oldest)
 	sent(loss, 1200, 1400, 100, 140);
 	came(loss, TCP_FILLED, 1200, 1400, 142, 142);
 	cr_assert_eq(cost_ms(loss, &pair), 40);
+}
+
+static void
+read_up_to(struct loss *loss, int64_t ms)
+{
+	loss_progress(loss, CLIENT, ms * NS_PER_MS);
+	loss_progress(loss, SERVER, ahead_ns + ms * NS_PER_MS);
+}
+
+/* The first copy was overtaken and comes when the call is long over: nothing was lost. */
+Test(loss, waits_for_copies_that_are_late)
+{
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
+	struct op_pair pair = call_of(142);
+
+	pair.op[PAIR_CLIENT].xid = 1;
+	sent(loss, 1200, 1400, 100, 140);
+	came(loss, TCP_FILLED, 1200, 1400, 142, 142);
+	loss_push(loss, SERVER, CLIENT, &pair);
+	read_up_to(loss, 160);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 0, "it waits");
+	came(loss, TCP_REPEATED, 1200, 1400, 142, 161);
+	read_up_to(loss, 250);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 1);
+	cr_assert(out.parts.retransmit_known);
+	cr_assert_eq(out.parts.retransmit_ns, 0);
+	loss_free(loss);
+}
+
+Test(loss, keeps_the_order)
+{
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
+	struct op_pair pair = call_of(142), other = { .match = MATCH_CLIENT_ONLY, .has = { false, true } };
+
+	pair.op[PAIR_CLIENT].xid = 1;
+	other.op[PAIR_CLIENT].xid = 2;
+	loss_push(loss, SERVER, CLIENT, &other);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 2, "nothing to wait for");
+	sent(loss, 1200, 1400, 100, 140);
+	came(loss, TCP_FILLED, 1200, 1400, 142, 142);
+	loss_push(loss, SERVER, CLIENT, &pair);
+	other.op[PAIR_CLIENT].xid = 3;
+	loss_push(loss, SERVER, CLIENT, &other);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 2, "behind the one that waits");
+	read_up_to(loss, 250);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 3);
+	loss_free(loss);
+}
+
+/* Of too many that wait the first one goes. */
+Test(loss, waits_in_bounded_memory)
+{
+	struct loss *loss = loss_new(CAPTURES, keep_pair, &out);
+	struct op_pair pair = call_of(142);
+
+	sent(loss, 1200, 1400, 100, 140);
+	came(loss, TCP_FILLED, 1200, 1400, 142, 142);
+	for (uint32_t i = 1; i <= 1 << 13; i++) {
+		pair.op[PAIR_CLIENT].xid = i;
+		loss_push(loss, SERVER, CLIENT, &pair);
+	}
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 0);
+	loss_push(loss, SERVER, CLIENT, &pair);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 1);
+	loss_finish(loss);
+	cr_assert_eq(out.op[PAIR_CLIENT].xid, 1 << 13);
+	loss_free(loss);
 }

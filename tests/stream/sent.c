@@ -131,3 +131,22 @@ Test(sent, remembers_what_is_not_acknowledged)
 	assert_event(wire, 1, TCP_REPEATED, begin, SEGMENT, INT64_MIN, 2000 * MS);
 	wire_free(wire);
 }
+
+/* A copy that was overtaken may come when its connection is over. */
+Test(sent, copy_behind_the_end)
+{
+	struct wire *wire = wire_new(0, 0);
+	uint32_t begin, end;
+
+	wire_open(wire, 1 * MS);
+	begin = send_write(wire, 0, 10);
+	end = wire->len[TO_SERVER];
+	wire_ack(wire, TO_CLIENT, 0, end, 30 * MS);
+	wire_flags(wire, TO_SERVER, end, TCP_FIN, 40 * MS);
+	wire_flags(wire, TO_CLIENT, 0, TCP_FIN, 41 * MS);
+	wire_send(wire, TO_SERVER, begin + SEGMENT, SEGMENT, 0, 45 * MS);
+	wire_finish(wire, 100 * MS);
+	cr_assert_eq(wire->events, 1);
+	assert_event(wire, 0, TCP_REPEATED, begin + SEGMENT, SEGMENT, INT64_MIN, 45 * MS);
+	wire_free(wire);
+}
