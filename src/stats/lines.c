@@ -1,6 +1,7 @@
 #include "stats/lines.h"
 
 #include <glib.h>
+#include <math.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -23,6 +24,14 @@ enum {
 	GAP_NS = 200 * NS_PER_US,
 	GAP_MOST_S = 60,		/* a gap that long is a pause whatever came before it */
 	GAP_SPACINGS = 4,		/* mean distances of the frames of the chunk, or of the one before */
+	/*
+	 * A frame that takes more or less than so many per cent of its share of its
+	 * chunk, and UNEVEN_NS, makes the chunk uneven: its rate is a mean of pauses
+	 * and bursts, and a line lets nothing through faster than its rate.
+	 */
+	LATE = 160,
+	EARLY = 60,
+	UNEVEN_NS = 100 * NS_PER_US,
 	PEAK_PART = 8,			/* a peak is wide by this part of its rate on either side */
 };
 
@@ -39,6 +48,8 @@ struct line {
 	int64_t spacing_ns;		/* mean distance of frames in the last chunk */
 	uint32_t frames;		/* in the open chunk */
 	uint64_t bytes, wire_bytes;
+	double slowest_ns, fastest_ns;	/* a byte of the frame that took longest or shortest for its size, UNEVEN_NS granted */
+	int64_t uneven_ns;		/* in chunks without a rate */
 	bool open;
 	uint64_t all_bytes;
 	struct at_rate *rate;		/* OCTAVES * STEPS; NULL until a chunk is closed */
@@ -122,6 +133,14 @@ bucket_middle(unsigned bucket)
 	return octave * (1 + (bucket % STEPS + 0.5) / STEPS);
 }
 
+static bool
+is_uneven(const struct line *line, int64_t time_ns)
+{
+	double share_ns = (double)time_ns / (double)line->wire_bytes;
+
+	return line->slowest_ns * 100 > share_ns * LATE || line->fastest_ns * 100 < share_ns * EARLY;
+}
+
 /* Headers take their share of a line, so that the rate is that of whole frames. */
 static void
 close_chunk(struct line *line)
@@ -129,7 +148,10 @@ close_chunk(struct line *line)
 	int64_t time_ns = duration_ns(line->start_ns, line->last_ns);
 	struct at_rate *rate;
 
-	if (line->frames > 0 && time_ns > 0) {
+	if (line->frames > 0 && is_uneven(line, time_ns)) {
+		line->uneven_ns = sum_ns(line->uneven_ns, time_ns);
+		line->spacing_ns = time_ns / line->frames;
+	} else if (line->frames > 0 && time_ns > 0) {
 		if (line->rate == NULL)
 			line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
 		rate = &line->rate[bucket_of((uint64_t)((double)line->wire_bytes * 8e9 / (double)time_ns))];
@@ -140,6 +162,8 @@ close_chunk(struct line *line)
 	line->start_ns = line->last_ns;
 	line->frames = 0;
 	line->bytes = line->wire_bytes = 0;
+	line->slowest_ns = 0;
+	line->fastest_ns = INFINITY;
 }
 
 /* Where every gap seems to be a pause, the line has become slower than it was taken for. */
@@ -160,6 +184,8 @@ is_pause(struct line *line, int64_t gap_ns)
 static void
 line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
+	double gap_ns;
+
 	line->all_bytes += payload_bytes;
 	if (!line->open || ts_ns < line->last_ns || is_pause(line, duration_ns(line->last_ns, ts_ns))) {
 		close_chunk(line);
@@ -167,6 +193,9 @@ line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload
 		line->open = true;
 		return;
 	}
+	gap_ns = (double)(ts_ns - line->last_ns);
+	line->slowest_ns = MAX(line->slowest_ns, (gap_ns - UNEVEN_NS) / wire_bytes);
+	line->fastest_ns = MIN(line->fastest_ns, (gap_ns + UNEVEN_NS) / wire_bytes);
 	line->last_ns = ts_ns;
 	line->frames++;
 	line->bytes += payload_bytes;
@@ -225,6 +254,7 @@ static void
 line_merge(struct line *line, const struct line *part)
 {
 	line->all_bytes += part->all_bytes;
+	line->uneven_ns = sum_ns(line->uneven_ns, part->uneven_ns);
 	if (part->end != LINE_UNKNOWN)
 		line->end = part->end;
 	if (part->rate == NULL)
@@ -266,7 +296,7 @@ lines_bytes(const struct lines *lines, enum line_end end)
 static void
 peak_of(const struct line *line, struct line_peak *peak)
 {
-	*peak = (struct line_peak){ .all_bytes = line->all_bytes };
+	*peak = (struct line_peak){ .all_bytes = line->all_bytes, .moving_ns = line->uneven_ns };
 	for (unsigned bucket = 0; line->rate != NULL && bucket < OCTAVES * STEPS; bucket++)
 		peak->moving_ns = sum_ns(peak->moving_ns, line->rate[bucket].time_ns);
 	for (unsigned middle = 0; line->rate != NULL && middle < OCTAVES * STEPS; middle++) {

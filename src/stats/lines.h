@@ -3,10 +3,11 @@
  * that is full looks like where its packets arrive.
  *
  * Frames that follow one another closely are put together into chunks of about
- * a millisecond; each chunk has a rate, and time and bytes are kept by rate. A
- * line that is full delivers nearly all its bytes, for nearly all the time, at
- * one rate. A sender that waits for acknowledgements spends its time in gaps,
- * which are not counted, and an uneven path has no one rate.
+ * a millisecond; each chunk whose frames come evenly has a rate, and time and
+ * bytes are kept by rate. A line that is full delivers nearly all its bytes, for
+ * nearly all the time, at one rate. A sender that waits for acknowledgements
+ * spends its time in gaps, which are not counted; and on a way that holds frames
+ * up at random they come in pauses and bursts.
  */
 #ifndef STATS_LINES_H
 #define STATS_LINES_H

@@ -15,6 +15,7 @@ enum {
 	 * it is distance or a slow hop, between the two it may be either.
 	 */
 	DELAY_LOW_NS = NS_PER_MS, DELAY_NS = 2 * NS_PER_MS,
+	STEADY_TRIP = 125,		/* per cent of the smallest round trip that the median may be: it is hardly luck */
 	DELAY_SHARE = 50,		/* per cent of all time that the empty path takes, at least */
 	/* A line is full: */
 	FULL_TIME = 60,			/* per cent of the time with calls in flight, at one rate, ... */
@@ -157,7 +158,8 @@ find_delay_alone(const struct facts *facts, struct finding *finding)
 	part = (double)trips->min_ns * (double)sum.calls / total_ns;
 	if (!at_least(part, 1, DELAY_SHARE))
 		return false;
-	finding->confidence = CONFIDENCE_MEDIUM;
+	finding->confidence = at_least((double)trips->min_ns, (double)dist_quantile(trips, 500), PERCENT * PERCENT / STEADY_TRIP) ?
+	    CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
 	finding->text = g_strdup_printf("The way from this capture to the other host and back takes %s at least, as TCP's "
 	    "acknowledgements show: about %s of the time of all calls (an estimate, from one capture).",
 	    format_duration(least, trips->min_ns), percent_words(share, MIN(part, 1)));

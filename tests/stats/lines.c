@@ -119,6 +119,28 @@ Test(lines, no_one_rate)
 	lines_free(lines);
 }
 
+/*
+ * Two frames a call, held up at random: either may come soon or late behind the
+ * other, and over a few calls it is one rate.
+ */
+Test(lines, calls_that_are_held_up)
+{
+	struct lines *lines = lines_new();
+	struct line_peak peak;
+	uint64_t random = 3;
+	int64_t at_ns = 0;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		frame(lines, at_ns, 8948);
+		frame(lines, at_ns + build_random(&random, 1000000), 7572);
+		at_ns += 2400000 + build_random(&random, 400000);
+	}
+	note(lines);
+	if (lines_peak(lines, LINE_TO_CLIENT, NULL, &peak))
+		cr_assert_lt(peak.time_ns, at_ns / 2, "%ld of %ld", (long)peak.time_ns, (long)at_ns);
+	lines_free(lines);
+}
+
 /* From 1 Gbit/s to a hundredth of it. */
 Test(lines, a_line_that_becomes_slow)
 {
