@@ -26,14 +26,14 @@ confidence_of(enum quality_level level, double share, bool blurred)
 	return missing == 1 || blurred ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
-/* The first finding of a component that is no mere hint, or any but the component's; NULL: none. */
+/* The first finding of that confidence at least, of a component or of any other but the captures; NULL: none. */
 static const struct finding *
-finding_for(const struct findings *findings, enum component component, bool other)
+finding_for(const struct findings *findings, enum confidence least, enum component component, bool other)
 {
 	for (unsigned i = 0; i < findings_count(findings); i++) {
 		const struct finding *finding = findings_at(findings, i);
 
-		if (finding->confidence != CONFIDENCE_LOW && finding->component != COMPONENT_CAPTURE &&
+		if (finding->confidence <= least && finding->component != COMPONENT_CAPTURE &&
 		    (finding->component == component) != other)
 			return finding;
 	}
@@ -73,12 +73,16 @@ part_words(enum component component, double share, bool blurred, const struct fi
 	const char *name = component == COMPONENT_SERVER ? "server" : component == COMPONENT_NETWORK ? "network" :
 	    "client";
 	const char *rest = blurred ? ", what the client adds included" : "";
-	const struct finding *fault = finding_for(findings, component, false);
-	const struct finding *elsewhere = finding_for(findings, component, true);
+	const struct finding *fault = finding_for(findings, CONFIDENCE_MEDIUM, component, false);
+	const struct finding *sign = finding_for(findings, CONFIDENCE_LOW, component, false);
+	const struct finding *elsewhere = finding_for(findings, CONFIDENCE_MEDIUM, component, true);
 
 	if (fault != NULL)
 		return g_strdup_printf("the %s is slow: %.0f %% of the time is there%s (%s)", name, 100 * share, rest,
 		    fault->id);
+	if (sign != NULL)
+		return g_strdup_printf("most of the time is in the %s (%.0f %%%s); there is a sign of a fault, no more: %s", name,
+		    100 * share, rest, sign->id);
 	if (elsewhere != NULL)
 		return g_strdup_printf("most of the time is in the %s (%.0f %%%s); nothing marks that as a fault, but see %s",
 		    name, 100 * share, rest, elsewhere->id);
@@ -117,7 +121,7 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 		verdict->text = g_strdup("no part has half of the time");
 		return verdict;
 	}
-	fault = finding_for(findings, verdict->component, false);
+	fault = finding_for(findings, CONFIDENCE_MEDIUM, verdict->component, false);
 	blurred = verdict->component == COMPONENT_NETWORK && !aggregate_knows_client(totals);
 	verdict->text = part_words(verdict->component, share, blurred, findings);
 	verdict->confidence = confidence_of(quality->level, share, blurred);

@@ -520,7 +520,8 @@ Test(rules, verdict_says_slow_where_a_finding_does)
 	scene = scene_new(2, PAIR_SERVER);
 	path(&scene, 1200 * US, 100 * US);
 	assert_verdict(&scene, 0.08, COMPONENT_NETWORK,
-	    "most of the time is in the network (92 %, what the client adds included); nothing marks it as a fault");
+	    "most of the time is in the network (92 %, what the client adds included); there is a sign of a fault, no more: "
+	    "network-path-delay");
 	/* of another part */
 	scene = scene_new(2, PAIR_SERVER);
 	path(&scene, 10 * MS, 200 * US);
