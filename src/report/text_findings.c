@@ -88,8 +88,11 @@ text_findings(const struct page *page)
 {
 	const struct findings *findings = page->report->findings;
 
-	if (findings_count(findings) == 0)
+	if (findings_count(findings) == 0) {
+		fputs(page->report->quality->level == QUALITY_POOR ?
+		    "Findings: none, poor captures support none but about themselves\n" : "Findings: none\n", page->out);
 		return;
+	}
 	page_heading(page, "FINDINGS");
 	for (unsigned i = 0; i < findings_count(findings); i++) {
 		const struct finding *finding = findings_at(findings, i);
