@@ -26,7 +26,7 @@ enum {
 	FULL_PEAK_BYTES = 1 << 20,
 	FULL_CALLS = 3,			/* that moved data */
 	SHARED_QUEUED = 50,		/* per cent of all clients' data that waits where a line is shared */
-	QUEUE_NS = 100 * NS_PER_US,	/* queued on the way, in the median: more than stamps and cards scatter, */
+	QUEUE_NS = 300 * NS_PER_US,	/* queued on the way, in the median: more than busy hosts take to hand packets on, */
 	QUEUE_SHARE = 50,		/* and more than so many per cent of the empty path */
 	IDLE_SHARE = 50,		/* a client that has nothing in flight for longer does not wait for the line ... */
 	IDLE_DEPTH = 2,			/* ... unless it has at least so many calls in flight, in the mean */
