@@ -752,14 +752,16 @@ concurrency(const struct report *report)
 	enum pair_side side = report_has_side(report, PAIR_CLIENT) ? PAIR_CLIENT : PAIR_SERVER;
 	const struct concurrency *server = NULL;
 	uint64_t left_out = 0, late = 0;
+	enum concurrency_view view;
 
 	for (unsigned i = 0; i < report->capture_count; i++) {
 		const struct concurrency *found = aggregate_concurrency(report->aggregate, i);
 
 		if (found == NULL)
 			continue;
-		left_out += concurrency_counts(found)->left_out;
-		late += concurrency_counts(found)->late;
+		view = report->captures[i].side == PAIR_SERVER ? CONCURRENCY_INSIDE : CONCURRENCY_OUTSIDE;
+		left_out += concurrency_counts(found)->left_out[view];
+		late += concurrency_counts(found)->late[view];
 		if (report->captures[i].side == PAIR_SERVER)
 			server = found;
 		if (report->captures[i].side != side)

@@ -113,8 +113,10 @@ shows_calls(const struct report *report)
 	for (unsigned i = 0; i < report->capture_count; i++) {
 		const struct concurrency *concurrency = aggregate_concurrency(report->aggregate, i);
 
-		if (concurrency != NULL && concurrency_counts(concurrency)->calls > 0)
-			return true;
+		for (unsigned view = 0; concurrency != NULL && view < CONCURRENCY_VIEWS; view++) {
+			if (concurrency_counts(concurrency)->calls[view] > 0)
+				return true;
+		}
 	}
 	return false;
 }

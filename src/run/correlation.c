@@ -61,6 +61,23 @@ open_feed(const struct correlation_config *config, unsigned capture, struct aggr
 	return feed_new(&feed, error);
 }
 
+/*
+ * The calls in flight that a capture is asked for: its side's, and a server's
+ * capture alone for connections, too. The roles of two captures may turn out to
+ * be exchanged, and then what is missing is counted from the files once more.
+ */
+static unsigned
+views_of(const struct correlation_config *config, unsigned capture, bool exchanged)
+{
+	unsigned inside = 1u << CONCURRENCY_INSIDE, outside = 1u << CONCURRENCY_OUTSIDE;
+
+	if (config->count == 1)
+		return config->options->side == SIDE_CLIENT ? outside : inside | outside;
+	if (config->has_streams)
+		return inside | outside;
+	return (capture == 0) != exchanged ? inside : outside;
+}
+
 /* One run's objects. Decoding threads have aggregates of their own, merged at the end. */
 struct run {
 	const struct correlation_config *config;
@@ -87,6 +104,7 @@ open_run(struct run *run, const int64_t *hints_ns, GError **error)
 	for (unsigned i = 0; i < config->count; i++) {
 		/* a thread each, as far as they go; this one correlates and decodes the rest */
 		run->part[i] = aggregate_new(config->count, options->top);
+		aggregate_watch(run->part[i], i, views_of(config, i, false));
 		result->feeds[i] = open_feed(config, i, run->part[i], config->count > 1 ? result : NULL,
 		    i + 1 < options->threads, error);
 		if (result->feeds[i] == NULL)
@@ -279,6 +297,29 @@ can_rewind(const struct correlation *result)
 	return true;
 }
 
+/* The other side's calls in flight of both captures, whose roles were exchanged. */
+static bool
+count_exchanged(struct run *run, GError **error)
+{
+	const struct correlation_config *config = run->config;
+
+	for (unsigned i = 0; i < config->count; i++) {
+		struct aggregate *again = aggregate_new(config->count, 0);
+		struct feed *feed;
+
+		aggregate_watch(again, i, views_of(config, i, true));
+		feed = open_feed(config, i, again, false, error);
+		while (feed != NULL && peek(config, feed) != NULL)
+			feed_advance(feed);
+		aggregate_take_concurrency(run->part[i], again, i);
+		aggregate_free(again);
+		if (feed == NULL)
+			return false;
+		feed_free(feed);
+	}
+	return true;
+}
+
 static void
 merge_parts(struct run *run)
 {
@@ -396,6 +437,10 @@ correlation_run(const struct correlation_config *config, struct correlation *res
 		return false;
 	}
 	result->facts.swapped |= known.reordered;
+	if (result->facts.exchanged && !config->has_streams && !count_exchanged(&run, error)) {
+		abandon_run(&run);
+		return false;
+	}
 	merge_parts(&run);
 	close_run(&run);
 	return true;

@@ -523,6 +523,7 @@ correlate_all(struct engine *engine)
 		options.side = engine->side;
 		config.captures = (const char *const *const *)engine->captures->pdata;
 		config.count = engine->captures->len;
+		config.has_streams = reads_streams(engine);
 		done = correlation_run(&config, &engine->found, begin_again, &error);
 		if (!done)
 			fail(engine, g_steal_pointer(&error));

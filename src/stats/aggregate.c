@@ -117,8 +117,22 @@ static struct concurrency *
 concurrency_of(struct aggregate *aggregate, unsigned capture)
 {
 	if (aggregate->concurrency[capture] == NULL)
-		aggregate->concurrency[capture] = concurrency_new();
+		aggregate->concurrency[capture] = concurrency_new((1u << CONCURRENCY_VIEWS) - 1);
 	return aggregate->concurrency[capture];
+}
+
+void
+aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned views)
+{
+	concurrency_free(aggregate->concurrency[capture]);
+	aggregate->concurrency[capture] = concurrency_new(views);
+}
+
+void
+aggregate_take_concurrency(struct aggregate *aggregate, struct aggregate *from, unsigned capture)
+{
+	concurrency_free(aggregate->concurrency[capture]);
+	aggregate->concurrency[capture] = g_steal_pointer(&from->concurrency[capture]);
 }
 
 /* One capture only: the op is all there is of its call. */

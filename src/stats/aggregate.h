@@ -102,6 +102,13 @@ struct slow_call {
 /* captures: 1, or the server's and the clients'. top: how many slowest calls are kept. */
 struct aggregate *aggregate_new(unsigned captures, unsigned top);
 void aggregate_free(struct aggregate *aggregate);
+/*
+ * What of a capture's calls in flight is wanted (bits of enum concurrency_view),
+ * all of it unless told otherwise; before its first op.
+ */
+void aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned views);
+/* Takes a capture's calls in flight out of from, in place of its own. */
+void aggregate_take_concurrency(struct aggregate *aggregate, struct aggregate *from, unsigned capture);
 /* A finished op of one capture (0 the server's, 1.. the clients', as given). */
 void aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op);
 /* A pair, or a call that stayed alone. */

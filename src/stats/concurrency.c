@@ -21,6 +21,8 @@ enum {
 /* Further from 0 no stamp of this age is. */
 static const int64_t stamp_end_ns = INT64_C(1) << 61;
 
+G_STATIC_ASSERT((int)CONCURRENCY_OUTSIDE == (int)SWEEP_OUTSIDE && (int)CONCURRENCY_INSIDE == (int)SWEEP_INSIDE);
+
 struct row_name {
 	uint64_t session;
 	struct net_endpoint client, server;
@@ -44,6 +46,7 @@ struct known {
 };
 
 struct concurrency {
+	unsigned views;
 	struct concurrency_counts counts;
 	struct depth server;
 	struct table table[CONCURRENCY_TABLES];
@@ -281,7 +284,7 @@ miss_call(void *context, enum sweep_view view, const struct sweep_call *call, in
 {
 	struct concurrency *concurrency = context;
 
-	concurrency->counts.late++;
+	concurrency->counts.late[view]++;
 	if (view == SWEEP_INSIDE) {
 		depth_missed(&concurrency->server, part_ns);
 		return;
@@ -351,54 +354,76 @@ set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op,
 		return;
 	call->begin_ns[view] = begin_ns;
 	call->end_ns[view] = open ? SWEEP_OPEN : end_ns;
-	call->has |= 1u << view;
+	call->has |= (uint16_t)(1u << view);
 }
 
-/* How long the bytes of a call and its reply take to pass: what outside is longer than inside. */
+/* How long the bytes of a call and its reply take to pass. */
 static void
-note_moving(struct concurrency *concurrency, const struct sweep_call *call)
+note_moving(struct concurrency *concurrency, const struct nfs_op *op, uint64_t tag)
 {
-	double moving_ns = (double)(call->end_ns[SWEEP_OUTSIDE] - call->begin_ns[SWEEP_OUTSIDE]) -
-	    (double)(call->end_ns[SWEEP_INSIDE] - call->begin_ns[SWEEP_INSIDE]);
+	double moving_ns = (double)duration_ns(op->call_first_ns, op->call_last_ns) +
+	    (double)duration_ns(op->reply_first_ns, op->reply_last_ns);
 
 	for (unsigned i = 0; i <= CONCURRENCY_CLIENTS; i++) {
-		uint32_t row = tag_row(call->tag, i);
+		uint32_t row = tag_row(tag, i);
 
 		if (row != NO_ROW)
 			concurrency->table[i].row[row].moving_ns += moving_ns;
 	}
 }
 
-void
-concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
+static bool
+follows(const struct concurrency *concurrency, enum concurrency_view view)
+{
+	return (concurrency->views >> view & 1) != 0;
+}
+
+/* Where a call was, of what is followed; nothing when that is not known. */
+static struct sweep_call
+call_of(const struct concurrency *concurrency, const struct nfs_op *op)
 {
 	struct sweep_call call = { 0 };
 
-	if (op->program != PROGRAM_NFS && op->program != PROGRAM_NFSACL)
-		return;
-	if (op->outcome == OP_ANSWERED || op->outcome == OP_IN_FLIGHT) {
+	if (op->outcome != OP_ANSWERED && op->outcome != OP_IN_FLIGHT)
+		return call;
+	if (follows(concurrency, CONCURRENCY_OUTSIDE))
 		set_view(&call, SWEEP_OUTSIDE, op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST, op->call_first_ns,
 		    op->reply_last_ns);
+	if (follows(concurrency, CONCURRENCY_INSIDE))
 		set_view(&call, SWEEP_INSIDE, op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST, op->call_last_ns,
 		    op->reply_first_ns);
-	}
-	if (call.has == 0) {
-		concurrency->counts.left_out++;
+	return call;
+}
+
+void
+concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
+{
+	struct sweep_call call;
+
+	if (op->program != PROGRAM_NFS && op->program != PROGRAM_NFSACL)
 		return;
+	call = call_of(concurrency, op);
+	for (unsigned view = 0; view < CONCURRENCY_VIEWS; view++) {
+		concurrency->counts.calls[view] += call.has >> view & 1;
+		concurrency->counts.left_out[view] += (concurrency->views & ~call.has) >> view & 1;
 	}
-	concurrency->counts.calls++;
-	call.tag = rows_of(concurrency, op) | (uint64_t)kind_of(op) << KIND_SHIFT;
+	if (call.has == 0)
+		return;
+	call.rank = (uint16_t)kind_of(op);
+	call.tag = (uint64_t)call.rank << KIND_SHIFT;
+	if (follows(concurrency, CONCURRENCY_OUTSIDE))
+		call.tag |= rows_of(concurrency, op);
+	if (op_has(op, OP_TIMES) && op->outcome == OP_ANSWERED)
+		note_moving(concurrency, op, call.tag);
 	if (tag_row(call.tag, CONCURRENCY_SESSIONS) != NO_ROW)
 		note_slots(concurrency, op, tag_row(call.tag, CONCURRENCY_SESSIONS));
-	if (call.has == (1u << SWEEP_VIEWS) - 1 && op->outcome == OP_ANSWERED)
-		note_moving(concurrency, &call);
 	if (!op_has(op, OP_HAS_SLOT))
 		call.tag &= ~((uint64_t)ROW_MASK << (CONCURRENCY_SESSIONS * ROW_BITS));
 	sweep_add(concurrency->sweep, &call);
 }
 
 struct concurrency *
-concurrency_new(void)
+concurrency_new(unsigned views)
 {
 	struct concurrency *concurrency = g_new0(struct concurrency, 1);
 	struct sweep_sink sink = {
@@ -406,6 +431,7 @@ concurrency_new(void)
 	};
 
 	concurrency->sweep = sweep_new(&sink);
+	concurrency->views = views;
 	concurrency->server.by_calls = true;
 	concurrency->seed = (uint64_t)g_random_int() << 32 | g_random_int();
 	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++)
@@ -445,9 +471,11 @@ concurrency_finish(struct concurrency *concurrency)
 void
 concurrency_merge(struct concurrency *into, const struct concurrency *from)
 {
-	into->counts.calls += from->counts.calls;
-	into->counts.left_out += from->counts.left_out;
-	into->counts.late += from->counts.late;
+	for (unsigned view = 0; view < CONCURRENCY_VIEWS; view++) {
+		into->counts.calls[view] += from->counts.calls[view];
+		into->counts.left_out[view] += from->counts.left_out[view];
+		into->counts.late[view] += from->counts.late[view];
+	}
 	into->counts.without_row += from->counts.without_row;
 	depth_merge(&into->server, &from->server);
 	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {

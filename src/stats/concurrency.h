@@ -36,14 +36,18 @@ struct concurrency_row {
 	struct depth depth;
 };
 
+/* What is followed; what is not costs nothing, and stays empty. */
+enum concurrency_view { CONCURRENCY_OUTSIDE, CONCURRENCY_INSIDE, CONCURRENCY_VIEWS };
+
 struct concurrency_counts {
-	uint64_t calls;			/* counted, of one or both kinds of depth */
-	uint64_t left_out;		/* the reply or a stamp is not known */
-	uint64_t late;			/* began before so many others that the depth at their begin lacks them */
-	uint64_t without_row;		/* counted, but their connection's row gave way */
+	uint64_t calls[CONCURRENCY_VIEWS];
+	uint64_t left_out[CONCURRENCY_VIEWS];	/* the reply or a stamp is not known */
+	uint64_t late[CONCURRENCY_VIEWS];	/* began before so many others that the depth at their begin lacks them */
+	uint64_t without_row;			/* counted outside, but their connection's row gave way */
 };
 
-struct concurrency *concurrency_new(void);
+/* views: a bit for each, 1 << enum concurrency_view. */
+struct concurrency *concurrency_new(unsigned views);
 void concurrency_free(struct concurrency *concurrency);
 /* Ops of one capture as its decoder finished them. */
 void concurrency_add(struct concurrency *concurrency, const struct nfs_op *op);

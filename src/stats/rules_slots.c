@@ -65,8 +65,9 @@ client_view(const struct facts *facts, unsigned capture)
 	if (captured->side != side || concurrency == NULL)
 		return NULL;
 	counts = concurrency_counts(concurrency);
-	lacking = counts->left_out + captured->rpc.hidden_records;
-	if (counts->calls == 0 || (double)lacking * PPM > (double)counts->calls * LEFT_OUT_PPM)
+	lacking = counts->left_out[CONCURRENCY_OUTSIDE] + captured->rpc.hidden_records;
+	if (counts->calls[CONCURRENCY_OUTSIDE] == 0 ||
+	    (double)lacking * PPM > (double)counts->calls[CONCURRENCY_OUTSIDE] * LEFT_OUT_PPM)
 		return NULL;
 	return concurrency;
 }
@@ -184,7 +185,7 @@ most_flat(const struct facts *facts, enum concurrency_table table, struct flat *
 
 		if (concurrency == NULL)
 			continue;
-		calls += concurrency_counts(concurrency)->calls;
+		calls += concurrency_counts(concurrency)->calls[CONCURRENCY_OUTSIDE];
 		flats_add_rows(flats, concurrency, table);
 	}
 	for (unsigned i = 0; i < flats->len; i++) {

@@ -18,7 +18,9 @@ enum {
 
 struct event {
 	int64_t at_ns;
+	int64_t end_ns;			/* of a begin */
 	uint32_t call;			/* its place */
+	uint32_t rank;
 };
 
 /* Events of one sort that wait, the earliest first: nearly all come nearly in order. */
@@ -52,6 +54,14 @@ struct sweep {
 
 /* ---- queues ---- */
 
+static bool
+is_before(const struct event *a, const struct event *b)
+{
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns;
+	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->rank < b->rank;
+}
+
 static void
 heap_push(struct queue *queue, const struct event *event)
 {
@@ -61,7 +71,7 @@ heap_push(struct queue *queue, const struct event *event)
 		queue->heap_room = MAX(FIRST_ROOM, 2 * queue->heap_room);
 		queue->heap = g_renew(struct event, queue->heap, queue->heap_room);
 	}
-	while (at > 0 && queue->heap[(at - 1) / 2].at_ns > event->at_ns) {
+	while (at > 0 && is_before(event, &queue->heap[(at - 1) / 2])) {
 		queue->heap[at] = queue->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
@@ -76,9 +86,9 @@ heap_pop(struct queue *queue, struct event *event)
 
 	*event = queue->heap[0];
 	while ((child = 2 * at + 1) < queue->heap_count) {
-		if (child + 1 < queue->heap_count && queue->heap[child + 1].at_ns < queue->heap[child].at_ns)
+		if (child + 1 < queue->heap_count && is_before(&queue->heap[child + 1], &queue->heap[child]))
 			child++;
-		if (queue->heap[child].at_ns >= last.at_ns)
+		if (!is_before(&queue->heap[child], &last))
 			break;
 		queue->heap[at] = queue->heap[child];
 		at = child;
@@ -107,19 +117,20 @@ ring_grow(struct queue *queue)
 }
 
 static void
-queue_push(struct queue *queue, int64_t at_ns, uint32_t call)
+queue_push(struct queue *queue, const struct event *pushed)
 {
-	struct event event = { .at_ns = at_ns, .call = call };
+	struct event event = *pushed;
 	uint32_t at = queue->count;
 
-	if (at > NEAR_EVENTS && ring_at(queue, at - 1)->at_ns > at_ns && ring_at(queue, at - NEAR_EVENTS)->at_ns > at_ns) {
+	if (at > NEAR_EVENTS && is_before(&event, ring_at(queue, at - 1)) &&
+	    is_before(&event, ring_at(queue, at - NEAR_EVENTS))) {
 		heap_push(queue, &event);
 		return;
 	}
 	if (queue->count == queue->room)
 		ring_grow(queue);
 	queue->count++;
-	for (; at > 0 && ring_at(queue, at - 1)->at_ns > at_ns; at--)
+	for (; at > 0 && is_before(&event, ring_at(queue, at - 1)); at--)
 		*ring_at(queue, at) = *ring_at(queue, at - 1);
 	*ring_at(queue, at) = event;
 }
@@ -145,7 +156,7 @@ queue_pop(struct queue *queue)
 {
 	struct event event;
 
-	if (queue->heap_count > 0 && (queue->count == 0 || queue->heap[0].at_ns <= ring_at(queue, 0)->at_ns)) {
+	if (queue->heap_count > 0 && (queue->count == 0 || is_before(&queue->heap[0], ring_at(queue, 0)))) {
 		heap_pop(queue, &event);
 		return event.call;
 	}
@@ -220,7 +231,19 @@ wait_for_end(struct sweep *sweep, enum sweep_view view, uint32_t place)
 	struct waiting *waiting = &sweep->calls[place];
 
 	waiting->ends++;
-	queue_push(&sweep->ends[view], waiting->call.end_ns[view], place);
+	queue_push(&sweep->ends[view], &(struct event){ .at_ns = waiting->call.end_ns[view], .call = place });
+}
+
+/* In the queue of one view, by the stamps of another one. */
+static void
+wait_for_begin(struct sweep *sweep, enum sweep_view queue, enum sweep_view view, uint32_t place)
+{
+	const struct sweep_call *call = &sweep->calls[place].call;
+	struct event event = {
+		.at_ns = call->begin_ns[view], .end_ns = call->end_ns[view], .call = place, .rank = call->rank,
+	};
+
+	queue_push(&sweep->begins[queue], &event);
 }
 
 static bool
@@ -253,12 +276,13 @@ begin(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, 
 	sweep->sink.begin(sweep->sink.context, view, call, at_ns);
 }
 
+/* Before ns: more may begin at the same time. */
 static void
 begin_inside_until(struct sweep *sweep, int64_t ns)
 {
 	struct queue *begins = &sweep->begins[SWEEP_INSIDE];
 
-	for (int64_t at_ns; queue_count(begins) > 0 && (at_ns = queue_next(begins)) <= ns;)
+	for (int64_t at_ns; queue_count(begins) > 0 && (at_ns = queue_next(begins)) < ns;)
 		begin(sweep, SWEEP_INSIDE, &sweep->calls[queue_pop(begins)].call, at_ns);
 }
 
@@ -271,7 +295,7 @@ settle_earliest(struct sweep *sweep)
 
 	fetch_ahead(sweep, &sweep->begins[SWEEP_OUTSIDE]);
 	if (has_view(call, SWEEP_INSIDE))
-		queue_push(&sweep->begins[SWEEP_INSIDE], call->begin_ns[SWEEP_INSIDE], place);
+		wait_for_begin(sweep, SWEEP_INSIDE, SWEEP_INSIDE, place);
 	if (has_view(call, SWEEP_OUTSIDE))
 		begin(sweep, SWEEP_OUTSIDE, call, at_ns);
 	sweep->settled_ns = at_ns;
@@ -303,7 +327,7 @@ take_late_view(struct sweep *sweep, enum sweep_view view, uint32_t place)
 	if (begin_ns < settled_ns)
 		begin(sweep, view, call, settled_ns);
 	else
-		queue_push(&sweep->begins[SWEEP_INSIDE], begin_ns, place);
+		wait_for_begin(sweep, SWEEP_INSIDE, SWEEP_INSIDE, place);
 }
 
 static void
@@ -365,7 +389,7 @@ sweep_add(struct sweep *sweep, const struct sweep_call *call)
 	}
 	sweep->in_past = 0;
 	place = call_keep(sweep, call);
-	queue_push(&sweep->begins[SWEEP_OUTSIDE], call->begin_ns[first], place);
+	wait_for_begin(sweep, SWEEP_OUTSIDE, first, place);
 	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
 		if (has_view(call, view))
 			wait_for_end(sweep, view, place);

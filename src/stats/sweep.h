@@ -39,7 +39,8 @@ enum {
 struct sweep_call {
 	int64_t begin_ns[SWEEP_VIEWS], end_ns[SWEEP_VIEWS];
 	uint64_t tag;			/* whatever the owner knows it by */
-	uint32_t has;
+	uint16_t has;
+	uint16_t rank;			/* of calls that begin and end together the lower one comes first */
 };
 
 struct sweep_sink {
@@ -52,7 +53,10 @@ struct sweep_sink {
 	void (*missed)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns);
 };
 
-/* Of equal stamps ends come first: whoever answers and asks again in one tick of the clock had one call under way. */
+/*
+ * Of equal stamps ends come first: whoever answers and asks again in one tick of
+ * the clock had one call under way. Calls that begin together come in the order of their ends.
+ */
 struct sweep *sweep_new(const struct sweep_sink *sink);
 void sweep_free(struct sweep *sweep);
 void sweep_add(struct sweep *sweep, const struct sweep_call *call);

@@ -26,6 +26,7 @@ summary()
 {
 	jq -S '{ matched: (.matched | del(.rows[].request_ns, .rows[].reply_ns)),
 	    attribution, server: .sides.server,
+	    in_flight: .concurrency.server, connections: (.concurrency.connections | sort),
 	    client: [.sides.client[] | { proc, count, errors, bytes }],
 	    component: .verdict.component, first: .captures[0].side,
 	    others: [.captures[1:][].side] | unique }' "$1"
@@ -131,4 +132,18 @@ ok=0
 [ "$status" -eq 0 ] || ok=1
 jq -e --argjson n "$(calls 1)" '.matched.calls == $n' "$tmp/out" >>"$tmp/why" 2>&1 || ok=1
 result "$ok" "a client of another server: the others' calls are matched"
+# in_flight ARGUMENT...: the same, whoever was given as whom, from files and from a pipe.
+in_flight()
+{
+	"$NFSCORR" --json "$@" 2>/dev/null | jq -S .concurrency
+}
+
+in_flight "$server" "$first" >"$tmp/in_flight"
+check "calls in flight are there" jq -e '.server.max > 0 and .connections[0].max > 0' "$tmp/in_flight"
+in_flight "$first" "$server" >"$tmp/exchanged"
+check "calls in flight: the roles exchanged" cmp "$tmp/in_flight" "$tmp/exchanged"
+in_flight - "$first" <"$server" >"$tmp/piped"
+check "calls in flight: from a pipe" cmp "$tmp/in_flight" "$tmp/piped"
+in_flight - "$server" <"$first" >"$tmp/exchanged"
+check "calls in flight: the roles exchanged, from a pipe" cmp "$tmp/in_flight" "$tmp/exchanged"
 finish

@@ -8,7 +8,7 @@
 static struct concurrency *
 concurrency_of(const struct nfs_op *ops, unsigned count)
 {
-	struct concurrency *concurrency = concurrency_new();
+	struct concurrency *concurrency = concurrency_new(3);
 
 	for (unsigned i = 0; i < count; i++)
 		concurrency_add(concurrency, &ops[i]);
@@ -42,8 +42,32 @@ Test(concurrency, inside_and_outside_have_stamps_of_their_own)
 	cr_assert_eq(connection->max, 2);
 	cr_assert(depth_mean(connection, &mean));
 	cr_assert_float_eq(mean, 17000.0 / 16000, 1e-12);
-	cr_assert_eq(concurrency_counts(concurrency)->calls, 2);
+	cr_assert_eq(concurrency_counts(concurrency)->calls[CONCURRENCY_INSIDE], 2);
 	concurrency_free(concurrency);
+}
+
+/* What is not followed is empty, and the rest the same. */
+Test(concurrency, one_side_is_enough)
+{
+	struct nfs_op ops[] = { build_op(PROC_READ, 0, 7000), build_op(PROC_READ, 7500, 7000) };
+
+	for (unsigned view = 0; view < CONCURRENCY_VIEWS; view++) {
+		struct concurrency *concurrency = concurrency_new(1u << view);
+		const struct depth *connection;
+		unsigned count;
+
+		for (unsigned i = 0; i < 2; i++)
+			concurrency_add(concurrency, &ops[i]);
+		concurrency_finish(concurrency);
+		connection = first_row(concurrency, CONCURRENCY_CONNECTIONS, &count);
+		cr_assert_eq(count, view == CONCURRENCY_OUTSIDE);
+		cr_assert(connection == NULL || connection->max == 2);
+		cr_assert_eq(concurrency_server(concurrency)->max, view == CONCURRENCY_INSIDE);
+		cr_assert_eq(concurrency_counts(concurrency)->calls[view], 2);
+		cr_assert_eq(concurrency_counts(concurrency)->calls[!view], 0);
+		cr_assert_eq(concurrency_counts(concurrency)->left_out[!view], 0, "not wanted");
+		concurrency_free(concurrency);
+	}
 }
 
 Test(concurrency, a_client_is_all_its_connections)
@@ -91,8 +115,8 @@ Test(concurrency, calls_without_an_end)
 	ops[4].outcome = OP_IN_FLIGHT;
 	ops[4].valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
 	concurrency = concurrency_of(ops, 5);
-	cr_assert_eq(concurrency_counts(concurrency)->calls, 2);
-	cr_assert_eq(concurrency_counts(concurrency)->left_out, 3);
+	cr_assert_eq(concurrency_counts(concurrency)->calls[CONCURRENCY_INSIDE], 2);
+	cr_assert_eq(concurrency_counts(concurrency)->left_out[CONCURRENCY_INSIDE], 3);
 	server = concurrency_server(concurrency);
 	cr_assert_eq(server->max, 2);
 	/* 1000 to 8000, and 5000 to the last stamp, 8500 */
@@ -146,7 +170,7 @@ Test(concurrency, random_calls_against_the_slow_way)
 {
 	enum { CALLS = 20000 };
 	g_autofree int64_t *begin_ns = g_new(int64_t, CALLS), *end_ns = g_new(int64_t, CALLS);
-	struct concurrency *concurrency = concurrency_new();
+	struct concurrency *concurrency = concurrency_new(3);
 	uint64_t random = 3;
 	int64_t sum_ns = 0, ends_ns = 0;
 	double mean;
@@ -168,14 +192,14 @@ Test(concurrency, random_calls_against_the_slow_way)
 	cr_assert_eq(concurrency_server(concurrency)->max, most);
 	cr_assert(depth_mean(concurrency_server(concurrency), &mean));
 	cr_assert_float_eq(mean, (double)sum_ns / (double)(end_ns[CALLS - 1] - begin_ns[0]), 1e-9);
-	cr_assert_eq(concurrency_counts(concurrency)->late, 0);
+	cr_assert_eq(concurrency_counts(concurrency)->late[CONCURRENCY_INSIDE], 0);
 	concurrency_free(concurrency);
 }
 
 /* Many short-lived connections do not push out the busy one, and their calls count all the same. */
 Test(concurrency, the_least_used_connections_give_way)
 {
-	struct concurrency *concurrency = concurrency_new();
+	struct concurrency *concurrency = concurrency_new(3);
 	const struct concurrency_row **rows;
 	unsigned count, listed = 0;
 
@@ -195,7 +219,7 @@ Test(concurrency, the_least_used_connections_give_way)
 	cr_assert_eq(rows[0]->depth.calls, 5000);
 	for (unsigned i = 0; i < count; i++)
 		listed += (unsigned)rows[i]->depth.calls;
-	cr_assert_eq(concurrency_counts(concurrency)->calls, 10000);
+	cr_assert_eq(concurrency_counts(concurrency)->calls[CONCURRENCY_INSIDE], 10000);
 	cr_assert_gt(listed, 5000);
 	g_free(rows);
 	rows = concurrency_rows(concurrency, CONCURRENCY_CLIENTS, &count);
@@ -213,7 +237,7 @@ Test(concurrency, parts_merge)
 	unsigned count;
 
 	concurrency_merge(into, from);
-	cr_assert_eq(concurrency_counts(into)->calls, 3);
+	cr_assert_eq(concurrency_counts(into)->calls[CONCURRENCY_INSIDE], 3);
 	cr_assert_eq(concurrency_server(into)->max, 2);
 	cr_assert_eq(concurrency_server(into)->calls, 3);
 	cr_assert_eq(first_row(into, CONCURRENCY_CONNECTIONS, &count)->calls, 3);
