@@ -69,7 +69,7 @@ trap finish EXIT
 need $build_packages $test_packages
 if [ "$all" = yes ]; then
 	# shellcheck disable=SC2086
-	need $oracle_packages
+	need $oracle_packages $server_packages
 fi
 
 build sanitized --enable-werror --enable-sanitizers --with-criterion
@@ -79,4 +79,8 @@ check sanitized
 # what memory it takes; and many traces want a program that is fast.
 NFSCORR_TRACES=$traces
 export NFSCORR_TRACES
-check plain TESTS='tests/check-globals tests/run/memory.sh tests/run/properties'
+plain_tests='tests/check-globals tests/run/memory.sh tests/run/properties'
+if [ "$all" = yes ]; then
+	plain_tests="$plain_tests tests/real/ganesha.sh"
+fi
+check plain TESTS="$plain_tests"

@@ -6,7 +6,9 @@
 build_packages="gcc libc6-dev make autoconf automake pkg-config
     libarchive-dev libglib2.0-dev libjansson-dev libpcap-dev libtirpc-dev libxxhash-dev"
 test_packages="binutils diffutils libcriterion-dev jq"
+# Only tests/run.sh --all: what checks our figures, and a real server with its clients.
 oracle_packages="tshark"
+server_packages="iproute2 libnfs-utils nfs-ganesha nfs-ganesha-vfs rpcbind tcpdump"
 
 # need PACKAGE...: installs those that are missing, so that a second run needs
 # neither a network nor rights. On another system it leaves the tools to the
@@ -33,12 +35,21 @@ need()
 		as_root=sudo
 	fi
 	echo "installing$missing" >&2
+	# Some of them are services, which nobody asked to run here.
+	policy=/usr/sbin/policy-rc.d
+	[ ! -e "$policy" ] || policy=
+	if [ -n "$policy" ]; then
+		printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+		$as_root chmod 755 "$policy"
+	fi
 	# shellcheck disable=SC2086 # the list is words, and as_root may be none
 	{
-		$as_root apt-get update -q
-		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
-		    --no-install-recommends $missing
-	} </dev/null >&2
+		$as_root apt-get update -q &&
+		    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+		        --no-install-recommends $missing
+	} </dev/null >&2 && installed=0 || installed=$?
+	[ -z "$policy" ] || $as_root rm -f "$policy"
+	return "$installed"
 }
 
 # build NAME CONFIGURE-ARGUMENT...: brings build/NAME up to date.
