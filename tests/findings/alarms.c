@@ -43,7 +43,7 @@ struct run {
 	const struct trouble *trouble;
 	uint64_t seed;
 	struct trace *trace;
-	struct facts facts;
+	struct facts facts, facts_of_first;
 	struct counts *counts;
 	unsigned unknown_rules;
 };
@@ -82,6 +82,13 @@ tell(struct run *run, unsigned so_many, const char *format, ...)
 	fputc('\n', run->out);
 }
 
+/* A client's capture shows nothing of the others. */
+static const struct facts *
+facts_for(const struct run *run, enum way way)
+{
+	return way == CLIENT_ALONE ? &run->facts_of_first : &run->facts;
+}
+
 static void
 judge_finding(struct run *run, enum way way, json_t *finding, bool *fired)
 {
@@ -100,11 +107,11 @@ judge_finding(struct run *run, enum way way, json_t *finding, bool *fired)
 	fired[rule] = true;
 	if (way == BOTH)
 		run->counts->fired[rule][confidence]++;
-	cause = rules[rule].cause(run->trace, &run->facts);
+	cause = rules[rule].cause(run->trace, facts_for(run, way));
 	if (cause == CAUSE_ABSENT && confidence >= MEDIUM)
 		complaint = g_strdup("its cause is absent");
 	else if (cause != CAUSE_ABSENT && rules[rule].wrong != NULL)
-		complaint = rules[rule].wrong(run->trace, &run->facts, finding);
+		complaint = rules[rule].wrong(run->trace, facts_for(run, way), finding);
 	if (complaint != NULL)
 		tell(run, ++run->counts->wrong, "%s: %s (%s): %s; it says: %s", way_names[way], id,
 			confidence_names[confidence], complaint, text);
@@ -153,11 +160,13 @@ check_clean(struct run *run)
 
 	if (facts->calls >= 0.9 * (double)run->trace->config.calls && facts->waited_thread < 0.001
 	    && facts->waited_slot < 0.005 && facts->lost_segments == 0 && facts->line_use < 0.3
-	    && facts->window_closed_ns == 0)
+	    && facts->window_closed_ns == 0 && facts->hidden < 0.02
+	    && facts->server_ns - facts->service_ns < 0.05 * facts->total_ns + 1000)
 		return;
 	tell(run, ++run->counts->unclean, "a shape without trouble has some: %.2f %% waited for a thread, "
-		"%.2f %% for a slot, %u segments lost, line used %.0f %%", 100 * facts->waited_thread,
-		100 * facts->waited_slot, facts->lost_segments, 100 * facts->line_use);
+		"%.2f %% for a slot, %u segments lost, line used %.0f %%, %.1f us for the card, %.1f %% hidden",
+		100 * facts->waited_thread, 100 * facts->waited_slot, facts->lost_segments,
+		100 * facts->line_use, (facts->server_ns - facts->service_ns) / 1e3, 100 * facts->hidden);
 }
 
 static void
@@ -189,7 +198,8 @@ try_trace(struct run *run)
 	g_autoptr(GPtrArray) options = shape_choose(run->trouble, run->seed);
 
 	run->trace = trace_new(run->tmp, run->seed, options);
-	facts_of(run->trace, &run->facts);
+	facts_of(run->trace, false, &run->facts);
+	facts_of(run->trace, true, &run->facts_of_first);
 	run->counts->traces++;
 	if (run->one)
 		print_facts(run, options);

@@ -23,15 +23,18 @@ struct facts {
 	double loss_cost_share;		/* of the sum of totals; of calls that lost segments, what is above the others' mean */
 	unsigned put_off;		/* answered NFS3ERR_JUKEBOX */
 	unsigned lost_segments;		/* with bytes of calls or replies */
-	double idle_share;		/* of the time from the first call to the last reply */
+	unsigned lost_between;		/* the same, of clients with a capture */
+	double idle_share;		/* of the time from the first call to the last reply; of the client that idles least */
 	double in_flight;		/* mean, while there is one; of all clients with a capture */
 	double most_in_flight;		/* of one connection */
 	double line_use;		/* of the busiest client's busier direction, payload alone */
 	double window_closed_ns;	/* the server's, mean */
 	double reads;			/* share of the calls */
+	double hidden;			/* the same of those that the server's capture does not hold in full */
 };
 
-void facts_of(const struct trace *trace, struct facts *facts);
+/* first_only: as if the first client were the only one. */
+void facts_of(const struct trace *trace, bool first_only, struct facts *facts);
 
 /*
  * One row a rule. `cause` says what the trace holds; `wrong`, or NULL, looks at

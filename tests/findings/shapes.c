@@ -107,6 +107,7 @@ options_of(struct shape *shape)
 	add(shape, "delay=%" PRId64, shape->round_trip_ns / 2);
 	add(shape, "line=%" PRId64, shape->line_bits);
 	add(shape, "window=8M");
+	add(shape, "transmit-gap=10");
 	if (shape->rate > 0)
 		add(shape, "rate=%.3f", shape->rate);
 	if (shape->think_ns > 0)
@@ -186,7 +187,7 @@ static void
 make_room(struct shape *shape)
 {
 	shape->threads = MAX(shape->threads, shape->callers * (shape->clients + shape->extra_clients));
-	shape->slots = MAX(shape->slots, shape->callers);
+	shape->slots = MAX(shape->slots, shape->callers + 1);
 	make_line_fast(shape);
 }
 

@@ -14,11 +14,11 @@
  *
  *   threads   as many as callers at least, so that no call waits for one; with
  *             a rate, so many that they are a tenth busy
- *   slots     as many on each connection as the client has callers
+ *   slots     more on each connection than the client has callers
  *   service   20 to 800 us in the mean, a tail of a few milliseconds at most
  *   path      a round trip of 20 to 300 us, jitter of at most a tenth of it
  *   line      so fast that what all callers move at once takes a twentieth of
- *             a call's time
+ *             a call's time; network cards that send a frame in 10 ns
  *   packets   none is lost, by the path or by a capture; windows of 8 MiB
  *   clocks    any offset within a minute, drifts of at most 50 ppm
  *
