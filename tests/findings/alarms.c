@@ -182,10 +182,10 @@ print_facts(struct run *run, GPtrArray *options)
 		facts->server_ns / 1e3, facts->network_ns / 1e3, facts->service_ns / 1e3,
 		facts->thread_wait_ns / 1e3, facts->disk_wait_ns / 1e3, facts->slot_wait_ns / 1e3);
 	fprintf(run->out, "# waited for a thread %.3f, a slot %.3f; least network %.1f us; lost segments %u "
-		"cost %.3f; idle %.3f; in flight mean %.1f most %.0f; line %.3f\n", facts->waited_thread,
+		"cost %.3f; idle %.3f; in flight mean %.1f most %.0f (%.2f of the time); line %.3f\n", facts->waited_thread,
 		facts->waited_slot, facts->least_network_ns / 1e3, facts->lost_segments,
 		facts->loss_cost_share, facts->idle_share, facts->in_flight, facts->most_in_flight,
-		facts->line_use);
+		facts->top_share, facts->line_use);
 	for (int i = 0; rules[i].id != NULL; i++)
 		if (rules[i].cause(run->trace, facts) != CAUSE_ABSENT)
 			fprintf(run->out, "# cause of %s: %s\n", rules[i].id,

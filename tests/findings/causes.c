@@ -51,17 +51,34 @@ by_time(gconstpointer a, gconstpointer b)
 		: left->step - right->step;
 }
 
-static int
-most_at_once(GArray *moments)
+/* For how long there are so many, of how long there is one at least. */
+struct flat_top {
+	int most;
+	int64_t top_ns, busy_ns;
+};
+
+static struct flat_top
+flat_top_of(GArray *moments)
 {
-	int now = 0, most = 0;
+	struct flat_top flat = { 0 };
+	int64_t since_ns = 0;
+	int now = 0;
 
 	g_array_sort(moments, by_time);
 	for (unsigned i = 0; i < moments->len; i++) {
-		now += g_array_index(moments, struct moment, i).step;
-		most = MAX(most, now);
+		const struct moment *moment = &g_array_index(moments, struct moment, i);
+		int64_t part_ns = moment->at_ns - since_ns;
+
+		flat.busy_ns += now > 0 ? part_ns : 0;
+		flat.top_ns += now > 0 && now == flat.most ? part_ns : 0;
+		since_ns = moment->at_ns;
+		now += moment->step;
+		if (now > flat.most) {
+			flat.most = now;
+			flat.top_ns = 0;
+		}
 	}
-	return most;
+	return flat;
 }
 
 /* What is kept while the lines are read. */
@@ -211,7 +228,7 @@ conclude(const struct trace *trace, struct facts *facts, struct reading *reading
 		&facts->hidden,
 	};
 	double n = MAX(facts->calls, 1);
-	double in_flight_ns = 0;
+	double in_flight_ns = 0, top_ns = 0, busy_connections_ns = 0;
 	int64_t span_ns;
 	int64_t busy_ns = union_ns(reading->intervals, &span_ns);
 	double slowest_line = (double)MIN(trace->config.rate_bits[0], trace->config.rate_bits[1]);
@@ -231,8 +248,14 @@ conclude(const struct trace *trace, struct facts *facts, struct reading *reading
 	facts->idle_share = least_idle(reading);
 	facts->in_flight = busy_ns > 0 ? in_flight_ns / (double)busy_ns : 0;
 	g_hash_table_iter_init(&iter, reading->connections);
-	while (g_hash_table_iter_next(&iter, NULL, &value))
-		facts->most_in_flight = MAX(facts->most_in_flight, most_at_once(value));
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct flat_top flat = flat_top_of(value);
+
+		facts->most_in_flight = MAX(facts->most_in_flight, flat.most);
+		top_ns += (double)flat.top_ns;
+		busy_connections_ns += (double)flat.busy_ns;
+	}
+	facts->top_share = busy_connections_ns > 0 ? top_ns / busy_connections_ns : 0;
 	g_hash_table_iter_init(&iter, reading->moved);
 	while (slowest_line > 0 && span_ns > 0 && g_hash_table_iter_next(&iter, NULL, &value))
 		facts->line_use = MAX(facts->line_use, 8e9 * *(double *)value / (double)span_ns / slowest_line);
@@ -412,12 +435,15 @@ line_is_full(const struct facts *facts)
 	return facts->line_use >= 0.7;
 }
 
-/* More slots would help, by their truth: most calls wait for one, and nothing behind them is short. */
+/*
+ * More slots would help, by their truth: most calls wait for one, all are in use
+ * most of the time, and nothing behind them is short.
+ */
 static bool
 slots_lack(const struct trace *trace, const struct facts *facts)
 {
 	return facts->slot_wait_ns > 0.3 * facts->total_ns && facts->waited_slot >= 0.7
-		&& facts->thread_wait_ns < 0.05 * facts->server_ns && facts->disk_wait_ns < 0.05 * facts->server_ns
+		&& facts->top_share >= 0.6 && facts->thread_wait_ns < 0.05 * facts->server_ns && facts->disk_wait_ns < 0.05 * facts->server_ns
 		&& !line_is_full(facts) && facts->lost_segments == 0 && captures_carry(trace, facts);
 }
 

@@ -27,6 +27,7 @@ struct facts {
 	double idle_share;		/* of the time from the first call to the last reply; of the client that idles least */
 	double in_flight;		/* mean, while there is one; of all clients with a capture */
 	double most_in_flight;		/* of one connection */
+	double top_share;		/* of the busy time of connections, with as many as ever in flight there */
 	double line_use;		/* of the busiest client's busier direction, payload alone */
 	double window_closed_ns;	/* the server's, mean */
 	double reads;			/* share of the calls */
