@@ -70,6 +70,8 @@ static const struct option_row option_rows[] = {
 	{ "auth-none", TYPE_FLAG, ONCE, PLACE(auth_none), NULL, "instead of AUTH_SYS" },
 
 	{ "threads", TYPE_COUNT, ONCE, PLACE(threads), NULL, "of the server" },
+	{ "turns", TYPE_FLAG, ONCE, PLACE(turns), NULL,
+		"connections with calls waiting take turns: not the oldest call is next" },
 	{ "service", TYPE_SERVICE, ONCE, PLACE(service), NULL,
 		"PROC:DISTRIBUTION or all:DISTRIBUTION, may be repeated" },
 	{ "disks", TYPE_COUNT, ONCE, PLACE(disks), NULL, "that calls queue for, 0: they need not" },

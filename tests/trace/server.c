@@ -36,6 +36,49 @@ take(struct queue *queue)
 }
 
 static void
+join_turns(struct server *server, struct lane *lane)
+{
+	lane->turn_next = NULL;
+	if (server->turn_last != NULL)
+		server->turn_last->turn_next = lane;
+	else
+		server->turn_first = lane;
+	server->turn_last = lane;
+}
+
+static void
+wait_for_thread(struct server *server, struct call *call)
+{
+	struct lane *lane = call->lane;
+
+	if (!sim_of(call)->config->turns) {
+		put(&server->threads_queue, call);
+		return;
+	}
+	if (lane->threads_queue.first == NULL)
+		join_turns(server, lane);
+	put(&lane->threads_queue, call);
+}
+
+/* NULL: none waits. */
+static struct call *
+next_waiting(struct server *server)
+{
+	struct lane *lane = server->turn_first;
+	struct call *call;
+
+	if (lane == NULL)
+		return take(&server->threads_queue);
+	server->turn_first = lane->turn_next;
+	if (server->turn_first == NULL)
+		server->turn_last = NULL;
+	call = take(&lane->threads_queue);
+	if (lane->threads_queue.first != NULL)
+		join_turns(server, lane);
+	return call;
+}
+
+static void
 start(struct call *call)
 {
 	struct sim *sim = sim_of(call);
@@ -76,7 +119,7 @@ trace_server_call(struct conn *conn, struct call *call)
 	if (server->idle_threads > 0)
 		start(call);
 	else
-		put(&server->threads_queue, call);
+		wait_for_thread(server, call);
 }
 
 /* The thread is free, the call is answered. */
@@ -84,7 +127,7 @@ static void
 finish(struct call *call)
 {
 	struct server *server = call->lane->server;
-	struct call *next = take(&server->threads_queue);
+	struct call *next = next_waiting(server);
 
 	call->served = ANSWERED;
 	call->served_ns = sim_of(call)->now_ns;

@@ -268,6 +268,7 @@ struct server {
 	struct endpoint end[TRACE_SIDES];
 	int64_t idle_threads;
 	struct queue threads_queue;
+	struct lane *turn_first, *turn_last;	/* with calls waiting, by `turn_next` */
 	int64_t busy_disks;
 	struct queue disks_queue;
 };
@@ -280,6 +281,8 @@ struct lane {
 	struct call *first, *last;	/* outstanding */
 	int64_t outstanding;
 	struct call *waiting_first, *waiting_last;	/* for a slot */
+	struct queue threads_queue;	/* in place of the server's, when lanes take turns */
+	struct lane *turn_next;
 	int64_t limit;			/* outstanding calls */
 	bool ready;			/* for other calls than those that set up the session */
 	struct session session;

@@ -131,6 +131,7 @@ struct trace_config {
 
 	/* the server */
 	int64_t threads;
+	bool turns;			/* a free thread goes to the next connection that has a call waiting */
 	struct trace_distribution service[TRACE_PROCEDURES];
 	/* Then the thread waits for one of the disks, first come first served, and uses it. */
 	int64_t disks;			/* 0: one for every call */
