@@ -8,6 +8,7 @@
 #include "stats/rows.h"
 #include "stats/serial.h"
 #include "stats/slowest.h"
+#include "stats/threads.h"
 #include "stats/transit.h"
 
 struct aggregate {
@@ -17,6 +18,7 @@ struct aggregate {
 	struct matched_row *matched[ROW_KEYS];
 	struct breakdown *breakdown[BREAKDOWN_KINDS];
 	struct concurrency **concurrency;	/* a capture; NULL: no op yet */
+	struct threads **threads;		/* a capture; NULL where it cannot be the server's */
 	struct slowest *slowest;
 	struct slowest *alone[2];		/* enum pair_side; with one capture only */
 	struct aggregate_totals totals;
@@ -42,6 +44,9 @@ aggregate_new(unsigned captures, unsigned top)
 	aggregate->chains = g_new0(struct chains, captures);
 	aggregate->transit = g_new0(struct transit, captures);
 	aggregate->concurrency = g_new0(struct concurrency *, captures);
+	aggregate->threads = g_new0(struct threads *, captures);
+	for (unsigned i = 0; i < captures && (i == 0 || captures == 2); i++)
+		aggregate->threads[i] = threads_new();
 	aggregate->side_view = g_new0(GPtrArray *, captures);
 	for (unsigned i = 0; i < captures; i++)
 		aggregate->side_view[i] = g_ptr_array_new();
@@ -68,6 +73,7 @@ aggregate_free(struct aggregate *aggregate)
 		chains_clear(&aggregate->chains[i]);
 		g_ptr_array_unref(aggregate->side_view[i]);
 		concurrency_free(aggregate->concurrency[i]);
+		threads_free(aggregate->threads[i]);
 	}
 	for (unsigned number = 0; number < ROW_KEYS; number++)
 		matched_row_free(aggregate->matched[number]);
@@ -85,6 +91,7 @@ aggregate_free(struct aggregate *aggregate)
 	g_free(aggregate->transit);
 	g_free(aggregate->side_view);
 	g_free(aggregate->concurrency);
+	g_free(aggregate->threads);
 	g_free(aggregate->side);
 	g_free(aggregate);
 }
@@ -157,6 +164,8 @@ add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op
 {
 	flight_add(&aggregate->flight[capture], op);
 	concurrency_add(concurrency_of(aggregate, capture), op);
+	if (aggregate->threads[capture] != NULL)
+		threads_add(aggregate->threads[capture], op);
 	if (op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED)
 		serial_add(&aggregate->serial[capture], op);
 	if (op->outcome == OP_ANSWERED)
@@ -306,6 +315,8 @@ aggregate_merge(struct aggregate *into, const struct aggregate *from)
 		chains_merge(&into->chains[i], &from->chains[i]);
 		transit_merge(&into->transit[i], &from->transit[i]);
 		concurrency_take(into, i, from->concurrency[i]);
+		if (from->threads[i] != NULL)
+			threads_merge(into->threads[i], from->threads[i]);
 	}
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		breakdown_merge(into->breakdown[kind], from->breakdown[kind]);
@@ -391,6 +402,12 @@ aggregate_concurrency(const struct aggregate *aggregate, unsigned capture)
 	return aggregate->concurrency[capture];
 }
 
+const struct threads *
+aggregate_threads(const struct aggregate *aggregate)
+{
+	return aggregate->threads[0];
+}
+
 int64_t
 aggregate_window_ns(const struct aggregate *aggregate)
 {
@@ -431,12 +448,15 @@ void
 aggregate_exchange_sides(struct aggregate *aggregate)
 {
 	struct concurrency *concurrency = aggregate->concurrency[0];
+	struct threads *threads = aggregate->threads[0];
 	struct flight flight;
 	struct serial serial;
 	struct chains chains;
 
 	aggregate->concurrency[0] = aggregate->concurrency[1];
 	aggregate->concurrency[1] = concurrency;
+	aggregate->threads[0] = aggregate->threads[1];
+	aggregate->threads[1] = threads;
 	for (unsigned number = 0; number < ROW_KEYS; number++) {
 		struct side_row *first = aggregate->side[0][number];
 

@@ -136,6 +136,8 @@ const struct slow_call *aggregate_slowest(struct aggregate *aggregate, unsigned 
 const struct slow_call *aggregate_slowest_alone(struct aggregate *aggregate, enum pair_side side, unsigned *count);
 /* Calls in flight as one capture shows them; NULL when it shows no call. */
 const struct concurrency *aggregate_concurrency(const struct aggregate *aggregate, unsigned capture);
+/* Samples of the server's calls, as the first capture shows them, for threads_judge. */
+const struct threads *aggregate_threads(const struct aggregate *aggregate);
 /* Width of a BREAKDOWN_TIME window in nanoseconds: 1 s, doubled until at most 240 remain. */
 int64_t aggregate_window_ns(const struct aggregate *aggregate);
 

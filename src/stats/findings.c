@@ -17,6 +17,7 @@ static const struct rule {
 	finding_rule_fn *judge;
 	const struct remedies *remedies;
 } rules[] = {
+	{ "server-thread-saturation", COMPONENT_SERVER, rule_server_thread_saturation, &remedies_threads },
 	{ "server-slow-service", COMPONENT_SERVER, rule_server_slow_service, &remedies_slow_service },
 	{ "jukebox-delay", COMPONENT_SERVER, rule_jukebox_delay, &remedies_jukebox },
 	{ "network-path-delay", COMPONENT_NETWORK, rule_network_path_delay, &remedies_path_delay },

@@ -11,6 +11,9 @@
 /* rules_server.c */
 finding_rule_fn rule_server_slow_service, rule_jukebox_delay;
 
+/* rules_threads.c */
+finding_rule_fn rule_server_thread_saturation;
+
 /* rules_client.c */
 finding_rule_fn rule_idle_wire, rule_serial_client;
 
