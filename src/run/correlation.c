@@ -308,7 +308,7 @@ count_exchanged(struct run *run, GError **error)
 		struct feed *feed;
 
 		aggregate_watch(again, i, views_of(config, i, true));
-		feed = open_feed(config, i, again, false, error);
+		feed = open_feed(config, i, again, NULL, false, error);
 		while (feed != NULL && peek(config, feed) != NULL)
 			feed_advance(feed);
 		aggregate_take_concurrency(run->part[i], again, i);
