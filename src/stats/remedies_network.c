@@ -72,20 +72,20 @@ static const struct remedy clean_path[] = {
 	}, {
 		.system = "Linux",
 		.setting = "drops of the card and of its rings",
-		.command = "ip -s -s link show dev DEV; ethtool -S DEV; ethtool -g DEV; nstat -az TcpRetransSegs",
+		.command = "ip -s -s link show dev DEV\nethtool -S DEV\nethtool -g DEV\nnstat -az TcpRetransSegs",
 		.note = "drops of the receiving ring: ethtool -G DEV rx N",
 	}, {
 		.system = "Solaris, illumos",
 		.setting = "errors of the link, segments sent again",
-		.command = "dladm show-link -s -i 5 LINK; netstat -s -P tcp 5",
+		.command = "dladm show-link -s -i 5 LINK\nnetstat -s -P tcp 5",
 	}, {
 		.system = "ONTAP",
 		.setting = "errors and discards of the port",
-		.command = "network device-discovery show; node run -node NODE ifstat PORT",
+		.command = "network device-discovery show\nnode run -node NODE ifstat PORT",
 	}, {
 		.system = "OneFS",
 		.setting = "errors of the interface",
-		.command = "isi_for_array 'netstat -i'; netstat -s -p tcp",
+		.command = "isi_for_array 'netstat -i'\nnetstat -s -p tcp",
 	},
 };
 const struct remedies remedies_loss = REMEDIES(clean_path);
