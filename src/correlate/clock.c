@@ -180,8 +180,8 @@ goes_back(const struct op_pair *pair, int64_t low_ns, int64_t high_ns, int64_t c
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
 	/* The range is that of the time from call to reply: 1/512 is beyond what the offset changes around it. */
-	int64_t slack_ns = coarse_ns + (distance_ns(server->call_first_ns, server->call_last_ns) +
-	    distance_ns(server->reply_first_ns, server->reply_last_ns)) / 512;
+	int64_t slack_ns = coarse_ns + distance_ns(server->call_first_ns, server->call_last_ns) / 512 +
+	    distance_ns(server->reply_first_ns, server->reply_last_ns) / 512;
 	int64_t request_ns = wrapping_minus(wrapping_minus(server->call_first_ns, client->call_first_ns), low_ns);
 	int64_t reply_ns = wrapping_minus(high_ns, wrapping_minus(server->reply_first_ns, client->reply_first_ns));
 

@@ -488,8 +488,11 @@ let_ripe_go(struct loss *loss)
 static void
 keep(struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
 {
-	if (loss->count == WAITING_MAX)
+	if (loss->count == WAITING_MAX) {
+		/* its late copies were not waited for */
+		waiting_at(loss, 0)->pair.parts.retransmit_known = false;
 		let_go(loss);
+	}
 	if (loss->count == loss->room) {
 		unsigned room = loss->room == 0 ? WAITING_FIRST : 2 * loss->room;
 		struct waiting *ring = g_new(struct waiting, room);

@@ -65,7 +65,7 @@ const struct remedies remedies_bandwidth = REMEDIES(bandwidth);
 
 static const struct remedy clean_path[] = {
 	{
-		.system = "switches and links",
+		.system = "Network",
 		.setting = "errors and discards of every port on the path; cabling and optics; duplex and MTU",
 		.note = "CRC errors speak for a cable or an optic, output discards for congestion: a slower link behind a "
 		    "faster one, or several senders to one port",

@@ -2,7 +2,7 @@
  * Rules about what the network lost.
  */
 #include "base/format.h"
-#include "stats/rules.h"
+#include "stats/rule_help.h"
 
 enum {
 	LEAST_LOST = 3,		/* one or two tell of nothing that lasts */
@@ -18,7 +18,7 @@ bool
 rule_network_loss(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
 	const struct aggregate_totals *totals = aggregate_totals(facts->aggregate);
-	char segments[FORMAT_SIZE], calls[FORMAT_SIZE], mean[FORMAT_SIZE], all[FORMAT_SIZE], share_text[FORMAT_SIZE];
+	char segments[FORMAT_SIZE], calls[FORMAT_SIZE], mean[FORMAT_SIZE], all[FORMAT_SIZE], share_text[PERCENT_SIZE];
 	int64_t cost_ns = (int64_t)MIN(totals->retransmit_ns, INT64_MAX), mean_ns;
 	double share;
 
@@ -34,7 +34,7 @@ rule_network_loss(const struct facts *facts, const struct findings *before, stru
 	    "sender's capture shows them sent again, the receiver's that they had not come. %s calls waited for them, "
 	    "%s each on average, %s in all, %s of the time of all calls.",
 	    format_count(segments, totals->lost_segments), format_count(calls, totals->delayed_calls),
-	    format_duration(mean, mean_ns), format_duration(all, cost_ns), format_share(share_text, true, share));
+	    format_duration(mean, mean_ns), format_duration(all, cost_ns), percent_words(share_text, share));
 	finding->doubt = g_strdup("Between the capture points are the hosts' own queues and network cards, too: their "
 	    "counters of drops tell them from the links and switches.");
 	finding_count(finding, "segments", totals->lost_segments);

@@ -395,7 +395,9 @@ Test(loss, waits_in_bounded_memory)
 	cr_assert_eq(out.op[PAIR_CLIENT].xid, 0);
 	loss_push(loss, SERVER, CLIENT, &pair);
 	cr_assert_eq(out.op[PAIR_CLIENT].xid, 1);
+	cr_assert(!out.parts.retransmit_known, "late copies of it may come");
 	loss_finish(loss);
 	cr_assert_eq(out.op[PAIR_CLIENT].xid, 1 << 13);
+	cr_assert(out.parts.retransmit_known);
 	loss_free(loss);
 }
