@@ -13,6 +13,7 @@ enum {
 	OVERTAKE_PART = 10,	/* of the calls overtake another when there are two threads */
 	TOLERATED_PART = 33,	/* of the number of threads: the error it may have */
 	FAR_ERRORS = 3,		/* standard errors between two ways to the number: one is wrong */
+	LEAST_TURNS = 2,	/* calls to a thread that waited */
 	LEAST_WAIT_PERCENT = 10,	/* of the time in the server */
 };
 
@@ -134,7 +135,7 @@ judge(const struct points *points, struct thread_fit *result)
 	result->at_least = least;
 	result->threads = choose(points, least);
 	threads = MAX(result->threads, least);
-	if (points->ahead[MIN(threads, points->most_ahead + 1)] < LEAST_WAITED)
+	if (points->ahead[MIN(threads, points->most_ahead + 1)] < MAX(LEAST_WAITED, LEAST_TURNS * threads))
 		return;
 	result->one_at_a_time = threads == 1;
 	describe(points, threads, result);

@@ -12,6 +12,7 @@ enum {
 	LEAST_QUANTILE = 50,	/* such calls, to use their quantiles */
 	FINEST_NS = NS_PER_US,	/* differences of services that mean something: this, and */
 	FINEST_PART = 200,	/* this part of a service */
+	TOO_LONG_PART = 10,	/* of a service: by so much, or by a thread, calls that waited may take longer */
 };
 
 #define CHOSEN_FACTOR 1.25
@@ -92,6 +93,10 @@ meet(const struct points *points, const struct mark *mark, uint32_t least, uint3
 	if (low_ns + finest_ns >= mark->service_ns) {
 		gap_ns = (double)(counterpart_ns(points, mark, least, waited, low + 1) - low_ns);
 		*error = (double)max_ns((int64_t)mark->error_ns, finest_ns) / MAX(gap_ns, 1);
+		/* beyond chance: with fewer threads they would be like it, but those the order does not allow */
+		if ((double)(low_ns - mark->service_ns) >
+		    2 * mark->error_ns + MAX((double)mark->service_ns / TOO_LONG_PART, gap_ns))
+			*error = INFINITY;
 		return low;
 	}
 	/* services grow with the threads: the fewest that are enough */

@@ -20,6 +20,7 @@ struct server {
 	double quiet, busy;	/* load, 1: all threads have just enough to do; of the first and last third, and between */
 	bool shared;		/* all calls are served at once, each the slower the more there are */
 	bool mixed;		/* a fourth of the calls cost a tenth */
+	bool turns;		/* four connections, one with half of the calls, take turns */
 };
 
 struct made {
@@ -91,13 +92,66 @@ share(const double *arrival_ns, double *work_ns, double *end_ns, unsigned count)
 	g_free(in);
 }
 
+enum { CONNECTIONS = 4 };
+
+/* Connections with calls that wait, in the order in which they began to or were served. */
+struct line {
+	unsigned connection[CONNECTIONS], length;
+};
+
+static void
+join(struct line *line, unsigned connection)
+{
+	for (unsigned i = 0; i < line->length; i++)
+		if (line->connection[i] == connection)
+			return;
+	line->connection[line->length++] = connection;
+}
+
+/* When each call leaves a server whose threads go from connection to connection. */
+static void
+take_turns(const struct server *server, const double *arrival_ns, const double *work_ns, const unsigned *connection,
+    double *end_ns, unsigned count)
+{
+	double *free_ns = g_new0(double, server->threads);
+	bool *done = g_new0(bool, count);
+	struct line line = { 0 };
+	unsigned come = 0;
+
+	for (unsigned served = 0; served < count; served++) {
+		unsigned first = 0, call = 0, who;
+
+		for (unsigned n = 1; n < server->threads; n++)
+			first = free_ns[n] < free_ns[first] ? n : first;
+		if (line.length == 0)
+			free_ns[first] = MAX(free_ns[first], arrival_ns[come]);
+		for (; come < count && arrival_ns[come] <= free_ns[first]; come++)
+			join(&line, connection[come]);
+		who = line.connection[0];
+		memmove(line.connection, line.connection + 1, --line.length * sizeof line.connection[0]);
+		while (done[call] || connection[call] != who)
+			call++;
+		done[call] = true;
+		for (unsigned i = call + 1; i < come; i++) {
+			if (!done[i] && connection[i] == who) {
+				join(&line, who);
+				break;
+			}
+		}
+		end_ns[call] = free_ns[first] = free_ns[first] + work_ns[call];
+	}
+	g_free(free_ns);
+	g_free(done);
+}
+
 static struct made
 make(const struct server *server, uint64_t seed)
 {
 	struct made made = { g_new(struct nfs_op, server->calls), server->calls };
 	double *arrival_ns = g_new(double, made.count), *work_ns = g_new(double, made.count);
 	double *end_ns = g_new(double, made.count), *free_ns = g_new0(double, server->threads);
-	uint64_t state = seed * 7919 + server->threads;
+	unsigned *connection = g_new(unsigned, made.count);
+	uint64_t state = seed * 7919 + server->threads, who = seed;
 	double now_ns = 0;
 
 	for (unsigned i = 0; i < made.count; i++) {
@@ -109,16 +163,20 @@ make(const struct server *server, uint64_t seed)
 		arrival_ns[i] = now_ns;
 		work_ns[i] = draw_ns(server->law, &state) * (cheap ? 0.1 : 1);
 		made.op[i] = build_op(cheap ? PROC_GETATTR : PROC_READ, (int64_t)now_ns, 0);
+		connection[i] = build_random(&who, 2) * build_random(&who, CONNECTIONS);
+		made.op[i].connection = connection[i];
 	}
 	if (server->shared)
 		share(arrival_ns, work_ns, end_ns, made.count);
+	if (server->turns)
+		take_turns(server, arrival_ns, work_ns, connection, end_ns, made.count);
 	for (unsigned i = 0; i < made.count; i++) {
 		unsigned first = 0;
 		struct nfs_op *op = &made.op[i];
 
 		for (unsigned n = 1; n < server->threads; n++)
 			first = free_ns[n] < free_ns[first] ? n : first;
-		if (!server->shared)
+		if (!server->shared && !server->turns)
 			end_ns[i] = free_ns[first] = MAX(free_ns[first], arrival_ns[i]) + work_ns[i];
 		op->reply_first_ns += (int64_t)end_ns[i] - (int64_t)arrival_ns[i];
 		op->reply_last_ns = op->reply_first_ns;
@@ -128,6 +186,7 @@ make(const struct server *server, uint64_t seed)
 	g_free(work_ns);
 	g_free(end_ns);
 	g_free(free_ns);
+	g_free(connection);
 	return made;
 }
 
@@ -191,6 +250,18 @@ Test(threads, the_number_when_kinds_differ)
 
 		assert_near(&fit, numbers[i], "mixed", EXPONENTIAL);
 		cr_assert(fit.all_kinds);
+	}
+}
+
+/* Linux goes from connection to connection: one with few calls overtakes those with many. */
+Test(threads, connections_take_turns)
+{
+	for (size_t i = 1; numbers[i] <= 128; i++) {
+		struct server server = { .threads = numbers[i], .law = EXPONENTIAL, .quiet = 0.6, .busy = 1.4,
+		    .calls = 6000, .turns = true };
+		struct thread_fit fit = judge(&server, 12);
+
+		assert_near(&fit, numbers[i], "turns", EXPONENTIAL);
 	}
 }
 
