@@ -61,7 +61,7 @@ struct finding {
 	const char *id;		/* static text */
 	enum component component;
 	enum confidence confidence;
-	bool outside_wire;	/* shows that more time passes outside the wire than on it, in the client */
+	bool outside_wire;	/* tells of time that is in no call; in the client: of more than on the wire */
 	char *text;		/* owned: sentences with their full stops: what, and by how much */
 	char *doubt;		/* owned: what else looks the same and what would settle it; NULL: nothing */
 	struct finding_value value[FINDING_VALUES];

@@ -188,9 +188,9 @@ rule_clock_step(const struct facts *facts, const struct findings *before, struct
 	if (first == NULL)
 		return false;
 	finding->confidence = CONFIDENCE_HIGH;
-	finding->text = g_strdup_printf("The offset between the clocks jumps, %" G_GUINT64_FORMAT " time%s, first by "
-	    "%.6f s: a clock was set while the captures ran. A call that was on its way then may be timed across the "
-	    "jump; all others are right.", steps, steps == 1 ? "" : "s", (double)first->step_ns / NS_PER_S);
+	finding->text = g_strdup_printf("The offset between the clocks jumps%s by %.6f s: a clock was set while the captures "
+	    "ran. A call that was on its way then may be timed across the jump; all others are right.",
+	    steps == 1 ? "" : " more than once, first", (double)first->step_ns / NS_PER_S);
 	finding_stamp(finding, "at_ns", first->at_ns);
 	finding_ns(finding, "step_ns", first->step_ns);
 	finding_count(finding, "steps", steps);

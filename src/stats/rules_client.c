@@ -127,6 +127,9 @@ rule_idle_wire(const struct facts *facts, const struct findings *before, struct 
 	unsigned told = 0, idle = 0, all = 0;
 	double least = 1;
 
+	/* who is put off waits for the storage, and makes no call */
+	if (findings_of(before, "jukebox-delay") != NULL)
+		return false;
 	for (unsigned capture = first_capture(facts); capture < facts->capture_count; capture++) {
 		struct idle found = idle_of(facts, capture);
 		double share;
@@ -146,9 +149,8 @@ rule_idle_wire(const struct facts *facts, const struct findings *before, struct 
 	if (idle == 0)
 		return false;
 	tell_idle(facts, finding, told, idle, all);
-	/* losses on the way make calls late, and the server look idle; who is put off waits and makes no call */
-	if ((facts->correlated == NULL && facts->captures[0].side == PAIR_SERVER) ||
-	    findings_of(before, "jukebox-delay") != NULL)
+	/* losses on the way make calls late, and the server look idle */
+	if (facts->correlated == NULL && facts->captures[0].side == PAIR_SERVER)
 		finding->confidence = CONFIDENCE_LOW;
 	else
 		finding->confidence = facts->correlated != NULL && !has_trouble(before) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;

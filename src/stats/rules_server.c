@@ -254,6 +254,7 @@ rule_jukebox_delay(const struct facts *facts, const struct findings *before, str
 	if (sum.calls < PUT_OFF_CALLS)
 		return false;
 	finding->confidence = CONFIDENCE_HIGH;
+	finding->outside_wire = true;
 	if (sum.chains > 0)
 		finding->text = g_strdup_printf("The server put off %" G_GUINT64_FORMAT " calls (NFS3ERR_JUKEBOX, "
 		    "NFS4ERR_DELAY: not now, ask again). %" G_GUINT64_FORMAT " chains of them and their retries are in the "

@@ -26,15 +26,15 @@ confidence_of(enum quality_level level, double share, bool blurred)
 	return missing == 1 || blurred ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 }
 
-/* The first finding of that confidence at least, of a component or of any other but the captures; NULL: none. */
+/* The first finding of that confidence at least that tells of the calls' time in a component, or of anything else; NULL: none. */
 static const struct finding *
 finding_for(const struct findings *findings, enum confidence least, enum component component, bool other)
 {
 	for (unsigned i = 0; i < findings_count(findings); i++) {
 		const struct finding *finding = findings_at(findings, i);
+		bool of_part = finding->component == component && !finding->outside_wire;
 
-		if (finding->confidence <= least && finding->component != COMPONENT_CAPTURE &&
-		    (finding->component == component) != other)
+		if (finding->confidence <= least && finding->component != COMPONENT_CAPTURE && of_part != other)
 			return finding;
 	}
 	return NULL;
@@ -106,7 +106,7 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 		return verdict_none(g_strdup_printf("%" G_GUINT64_FORMAT " matched calls are too few to say where the time goes",
 		    totals->matched));
 	if (totals->total_ns <= 0)
-		return verdict_none(g_strdup("the time stamps are too coarse to say where the time goes"));
+		return verdict_none(g_strdup("the times of the calls sum to nothing: the stamps are too coarse, or a clock was set"));
 
 	verdict = g_new0(struct verdict, 1);
 	if (outside != NULL) {

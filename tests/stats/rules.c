@@ -610,3 +610,23 @@ Test(rules, loss_that_costs_little_or_is_not_known)
 	}
 	assert_no_loss(&scene);
 }
+
+/* That calls were put off is no part of the calls' own time: it does not explain where that is. */
+Test(rules, verdict_beside_calls_that_were_put_off)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct nfs_op op = build_op(PROC_READ, i * 20 * MS, 900 * US + 100 * US);
+		struct op_pair pair;
+
+		op.status = 10008;	/* NFS3ERR_JUKEBOX, RFC 1813 section 2.6 */
+		build_data(&op, 1, i, 4096, 0);
+		pair = build_pair(&op, 900 * US);
+		aggregate_add_op(scene.aggregate, 0, &pair.op[PAIR_SERVER]);
+		aggregate_add_op(scene.aggregate, 1, &pair.op[PAIR_CLIENT]);
+		aggregate_add_pair(scene.aggregate, &pair);
+	}
+	assert_verdict(&scene, 0.9, COMPONENT_SERVER,
+	    "most of the time is in the server (90 %); nothing marks that as a fault, but see jukebox-delay");
+}
