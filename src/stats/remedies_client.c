@@ -33,7 +33,7 @@ static const struct remedy session_slots[] = {
 	{
 		.system = "Linux client",
 		.setting = "nfs.max_session_slots (default 64), before the mount",
-		.command = "echo 'options nfs max_session_slots=180' > /etc/modprobe.d/nfs.conf",
+		.command = "echo 'options nfs max_session_slots=180' >> /etc/modprobe.d/nfs.conf",
 		.note = "the server may grant fewer than were asked for: slots_granted says what it did",
 	}, {
 		.system = "Linux client",

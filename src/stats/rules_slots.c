@@ -10,6 +10,7 @@
 
 enum {
 	PPM = 1000000,
+	STRANGER_PART = 10,		/* of a client's calls: fewer were matched */
 	LEFT_OUT_PPM = 50000,		/* of the calls: with more, what is missing may have been above the flat top */
 	SHARE_OF_CALLS_PPM = 100000,	/* of the captures' calls: less is not what the client does */
 	GROWTH_PPM = 1500000,		/* of latency, many calls in flight against few */
@@ -17,6 +18,8 @@ enum {
 	READY_PPM = 800000,		/* of the calls, right behind a reply */
 	BUSY_PPM = 300000,		/* of the time, with a call in flight */
 	READY_PART = 8,			/* of a call's time, the time from a reply to the next call */
+	LINUX_SLOTS = 128,		/* that the remedies name */
+	LINUX_SESSION_SLOTS = 180,
 	SESSION_CALLS = 30,		/* beyond the first of each slot */
 	FULL_PPM = 500000,		/* of the busy time, with nine tenths of a session's slots in use */
 	MOVING_PPM = 500000,		/* of the calls' time, between first and last bytes of records */
@@ -64,6 +67,9 @@ client_view(const struct facts *facts, unsigned capture)
 
 	if (captured->side != side || concurrency == NULL)
 		return NULL;
+	/* of another time or another server: nothing of it belongs to what the others show */
+	if (facts->correlated != NULL && captured->paired_calls < captured->rpc.calls / STRANGER_PART)
+		return NULL;
 	counts = concurrency_counts(concurrency);
 	lacking = counts->left_out[CONCURRENCY_OUTSIDE] + captured->rpc.hidden_records;
 	if (counts->calls[CONCURRENCY_OUTSIDE] == 0 ||
@@ -99,6 +105,7 @@ struct flat {
 	unsigned connections;	/* of the rows */
 	uint64_t calls;
 	bool grows;		/* of one, latency grows with the calls in flight */
+	bool compared;		/* of one, it is known whether it does */
 	double sum_ns;		/* of the calls' times */
 	double busy_ns, span_ns;
 	double moving_ns;	/* of the calls' times, from a record's first byte to its last */
@@ -110,6 +117,7 @@ static void
 flat_add(struct flat *flat, const struct concurrency_row *row, const struct depth_plateau *plateau, unsigned connections)
 {
 	const struct depth *depth = &row->depth;
+	struct depth_growth growth;
 	double calls = (double)depth->calls;
 
 	flat->top = plateau->top;
@@ -117,6 +125,7 @@ flat_add(struct flat *flat, const struct concurrency_row *row, const struct dept
 	flat->connections += connections;
 	flat->calls += depth->calls;
 	flat->grows = flat->grows || grows(depth, plateau->top - plateau->top / 10);
+	flat->compared = flat->compared || depth_growth(depth, plateau->top - plateau->top / 10, &growth);
 	flat->sum_ns += (double)depth->sum_ns;
 	flat->moving_ns += (double)row->moving_ns;
 	flat->busy_ns += (double)depth_busy_ns(depth);
@@ -150,6 +159,19 @@ count_connections(const struct concurrency *concurrency, const struct concurrenc
 		found += memcmp(rows[i]->client.address, row->client.address, sizeof row->client.address) == 0 &&
 		    memcmp(rows[i]->server.address, row->server.address, sizeof row->server.address) == 0;
 	return found;
+}
+
+/* The calls that have slots of a session: what limits these is known (rule_session_slots), and no other table. */
+static uint64_t
+session_calls(const struct concurrency *concurrency)
+{
+	unsigned count;
+	g_autofree const struct concurrency_row **rows = concurrency_rows(concurrency, CONCURRENCY_SESSIONS, &count);
+	uint64_t calls = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		calls += rows[i]->depth.calls;
+	return calls;
 }
 
 static void
@@ -186,7 +208,8 @@ most_flat(const struct facts *facts, enum concurrency_table table, struct flat *
 		if (concurrency == NULL)
 			continue;
 		calls += concurrency_counts(concurrency)->calls[CONCURRENCY_OUTSIDE];
-		flats_add_rows(flats, concurrency, table);
+		if (session_calls(concurrency) < concurrency_counts(concurrency)->calls[CONCURRENCY_OUTSIDE] / 2)
+			flats_add_rows(flats, concurrency, table);
 	}
 	for (unsigned i = 0; i < flats->len; i++) {
 		const struct flat *flat = &g_array_index(flats, struct flat, i);
@@ -223,6 +246,16 @@ would_not_help(const struct facts *facts, const struct findings *before, const s
 	    server_grows(server_view(facts), flat->sum_ns);
 }
 
+/* The first remedy names a number, which is no advice where there are as many. */
+static void
+leave_out_first(struct finding *finding, bool leave_out)
+{
+	if (!leave_out || finding->remedies.count == 0)
+		return;
+	finding->remedies.remedy++;
+	finding->remedies.count--;
+}
+
 /* "3 connections", "the 4 connections of one client together". Caller frees. */
 static char *
 rows_words(const struct flat *flat, bool on_connections)
@@ -248,7 +281,7 @@ looks_like_table(const struct flat *flat)
 }
 
 static void
-tell_client_slots(const struct facts *facts, struct finding *finding, const struct flat *flat, bool on_connections)
+tell_client_slots(struct finding *finding, const struct flat *flat, bool on_connections)
 {
 	double calls = (double)flat->calls;
 	char share[FORMAT_SIZE], reused[FORMAT_SIZE], gap[FORMAT_SIZE];
@@ -258,10 +291,10 @@ tell_client_slots(const struct facts *facts, struct finding *finding, const stru
 	format_share(reused, true, flat->reused / calls);
 	format_duration(gap, (int64_t)(flat->reuse_ns / calls));
 	finding->text = g_strdup_printf("On %s never more than %u calls were in flight, and for %s of the busy time that "
-	    "many were, or nearly: %s of the calls left right behind a reply, after %s in the mean. %s, so that more "
-	    "calls at once would be answered at once.", rows, flat->top, share, reused, gap,
-	    facts->correlated != NULL ? "Neither server nor path shows a limit there" :
-	    "Latency does not grow with the calls in flight, as far as the client shows it");
+	    "many were, or nearly: %s of the calls left right behind a reply, after %s in the mean. %s.", rows, flat->top,
+	    share, reused, gap, flat->compared ? "Latency does not grow with the calls in flight, so that more at once "
+	    "would be answered as fast" : "As the number in flight hardly changes, it does not show whether more at once "
+	    "would be answered as fast");
 	finding->doubt = g_strdup_printf("A slot table of %u and %u callers that each wait for their answer look the same on "
 	    "the wire. On a Linux client nfsiostat 1 settles it: avg queue well above 0 is the wait for a slot, near 0 "
 	    "it is the callers; on Solaris iostat -xn 1: wait above 0 for the mount.", flat->top, flat->top);
@@ -271,6 +304,7 @@ tell_client_slots(const struct facts *facts, struct finding *finding, const stru
 	finding_share(finding, "reused_share", flat->reused / calls);
 	finding_ns(finding, "reuse_mean_ns", (int64_t)(flat->reuse_ns / calls));
 	finding_word(finding, "table_size", is_table_size(flat->top) ? "known" : "none");
+	leave_out_first(finding, flat->top >= LINUX_SLOTS);
 }
 
 /*
@@ -294,7 +328,7 @@ rule_client_slots(const struct facts *facts, const struct findings *before, stru
 		return false;
 	finding->confidence = on_connections && facts->correlated != NULL && looks_like_table(&flat) ?
 	    CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
-	tell_client_slots(facts, finding, &flat, on_connections);
+	tell_client_slots(finding, &flat, on_connections);
 	return true;
 }
 
@@ -317,11 +351,12 @@ static bool
 is_full(const struct concurrency_row *row, double *share)
 {
 	uint32_t limit = session_limit(row);
+	struct depth_plateau plateau;
 
 	if (limit == 0 || row->slots_used < limit || row->depth.calls < limit + SESSION_CALLS)
 		return false;
 	*share = depth_share_above(&row->depth, limit - limit / 10 - 1);
-	return *share * PPM >= FULL_PPM;
+	return *share * PPM >= FULL_PPM || (depth_plateau(&row->depth, 1, &plateau) && plateau.top >= limit);
 }
 
 /*
@@ -368,6 +403,7 @@ rule_session_slots(const struct facts *facts, const struct findings *before, str
 	finding_count(finding, "slots_granted", session_limit(full));
 	finding_share(finding, "busy_share", full_share);
 	finding_count(finding, "sessions", sessions);
+	leave_out_first(finding, full->slots_used >= LINUX_SESSION_SLOTS);
 	return true;
 }
 

@@ -162,6 +162,40 @@ Test(slots, no_table_where_a_window_lets_out_a_piece_at_a_time)
 	}
 }
 
+/* 128 is no advice where there are as many, or more. */
+Test(slots, no_remedy_that_lowers)
+{
+	static const unsigned slots[] = { 64, 128, 200 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(slots); i++) {
+		struct table table = { .slots = slots[i], .rounds = 30, .server_ns = 5000 * US, .gap_ns = 2 * US };
+		struct scene scene = scene_new(2, PAIR_SERVER);
+		const struct finding *finding;
+		struct findings *findings;
+		bool names = false;
+
+		fill(&scene, &table);
+		findings = scene_judge(&scene);
+		finding = finding_there(findings, "client-slot-saturation");
+		for (unsigned j = 0; j < finding->remedies.count; j++)
+			names = names || (finding->remedies.remedy[j].command != NULL &&
+			    strstr(finding->remedies.remedy[j].command, "slot_table_entries=128") != NULL);
+		cr_assert_eq(names, slots[i] < 128);
+		findings_free(findings);
+	}
+}
+
+/* A client's capture of another time: what it shows happened, but not here. */
+Test(slots, a_stranger_says_nothing)
+{
+	struct table table = { .slots = 16, .rounds = 50, .server_ns = 500 * US, .gap_ns = 20 * US };
+	struct scene scene = scene_new(2, PAIR_SERVER);
+
+	fill(&scene, &table);
+	scene.captures[1].paired_calls = 99;
+	assert_found(&scene, "client-slot-saturation", false);
+}
+
 /* A capture alone shows only its own side: the server's may have its reasons, a call on its way is in none of its own. */
 Test(slots, one_capture)
 {
@@ -271,6 +305,7 @@ assert_no_session(const struct session *session, int64_t gap_ns)
 	struct findings *findings = judge_session(session, gap_ns);
 
 	cr_assert_null(findings_of(findings, "session-slot-saturation"));
+	cr_assert_null(findings_of(findings, "client-slot-saturation"));
 	findings_free(findings);
 }
 
@@ -278,6 +313,7 @@ Test(slots, slots_that_are_left_are_no_saturation)
 {
 	assert_no_session(&(struct session){ 10, 11, 10, 10 }, 20 * US);
 	assert_no_session(&(struct session){ 10, 64, 63, 63 }, 20 * US);
+	/* nor is it another table of ten */
 	/* all of them are used, but seldom at a time */
 	assert_no_session(&(struct session){ 10, 10, 9, 9 }, 2000 * US);
 	/* nobody says how many there are */
