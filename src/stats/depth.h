@@ -100,7 +100,7 @@ bool depth_plateau(const struct depth *depth, uint32_t least, struct depth_plate
  * ratio four standard errors lower. False when the one is not known from
  * DEPTH_CALLS calls and half of all there, or the other from DEPTH_BASE_CALLS.
  */
-enum { DEPTH_CALLS = 30, DEPTH_BASE_CALLS = 8 };
+enum { DEPTH_CALLS = 30, DEPTH_BASE_CALLS = 16 };
 struct depth_growth {
 	double ratio, least;
 };
