@@ -16,6 +16,7 @@ enum {
 	 * a cache or flash does not: operations that are faster are not called slow.
 	 */
 	SLOW_NS = 2 * NS_PER_MS,
+	UNSEEN = 1,			/* per cent of the server's calls: more than a capture's ends make */
 	SLOW_SHARE = 50,		/* per cent of all time that slow operations take in the server */
 	SLOW_HIGH_SHARE = 70,
 	GROWS = 150,			/* per cent of the latency at few calls in flight that it is at many: it grows */
@@ -133,7 +134,21 @@ operation_words(const struct slow *slow)
 	return g_string_free(text, FALSE);
 }
 
-enum growth { GROWTH_UNKNOWN, GROWTH_NO, GROWTH_YES };
+enum growth { GROWTH_UNKNOWN, GROWTH_UNSEEN, GROWTH_NO, GROWTH_YES };
+
+/*
+ * Calls that the server works on and its capture does not show: how many are in
+ * flight is not known then, nor what the others wait for.
+ */
+static bool
+lacks_calls(const struct facts *facts)
+{
+	const struct rpc_counters *rpc = &facts->captures[0].rpc;
+	uint64_t unseen = rpc->orphan_replies + rpc->outcomes[OP_LOST_IN_CAPTURE] + rpc->outcomes[OP_EVICTED];
+
+	return facts->captures[0].side == PAIR_SERVER &&
+	    (double)unseen * PERCENT > (double)(rpc->calls + rpc->orphan_replies) * UNSEEN;
+}
 
 /*
  * Does the server take longer when more calls are in it, as many as usual or
@@ -148,6 +163,8 @@ growth_of(const struct facts *facts)
 	struct depth_growth growth;
 	double usual;
 
+	if (lacks_calls(facts))
+		return GROWTH_UNSEEN;
 	if (depth == NULL || depth->calls == 0 || depth_busy_ns(depth) <= 0)
 		return GROWTH_UNKNOWN;
 	usual = (double)depth->sum_ns / (double)depth_busy_ns(depth);
@@ -161,10 +178,12 @@ growth_of(const struct facts *facts)
 static const char *const growth_sentences[] = {
 	[GROWTH_UNKNOWN] = "Whether calls queue there for one another, for disks or a lock, cannot be told, as the number in "
 	    "flight hardly changes.",
+	[GROWTH_UNSEEN] = "Whether calls queue there for one another, for a thread, disks or a lock, cannot be told, as the "
+	    "server's capture lacks some that were in flight.",
 	[GROWTH_NO] = "They take no longer when more calls are in flight: it is the work itself that takes long, that is "
 	    "storage, cache or CPU behind the NFS threads, and not their number.",
-	[GROWTH_YES] = "They take longer the more calls are in flight: they queue for something behind the NFS threads, such "
-	    "as disks or a lock.",
+	[GROWTH_YES] = "They take longer the more calls are in flight: they queue for something there, such as disks or a "
+	    "lock; no number of threads shows.",
 };
 
 static void
@@ -193,11 +212,11 @@ tell_slow(const struct facts *facts, struct finding *finding, const struct slow 
 	finding_share(finding, "server_share", share);
 	finding_ns(finding, "service_mean_ns", (int64_t)(slow->server_ns / (__int128)slow->calls));
 	finding_count(finding, "calls", slow->calls);
-	if (growth == GROWTH_UNKNOWN)
+	if (growth == GROWTH_UNKNOWN || growth == GROWTH_UNSEEN)
 		finding_unknown(finding, "grows");
 	else
 		finding_word(finding, "grows", growth == GROWTH_YES ? "yes" : "no");
-	if (slow->estimated)
+	if (slow->estimated || growth == GROWTH_UNSEEN)
 		finding->confidence = CONFIDENCE_LOW;
 	else
 		finding->confidence = facts->correlated != NULL && growth == GROWTH_NO &&

@@ -307,6 +307,18 @@ Test(rules, slow_service_and_calls_in_flight)
 	cr_assert_eq(finding->confidence, CONFIDENCE_MEDIUM);
 	cr_assert(!finding_value(finding, "grows")->known);
 	findings_free(findings);
+
+	/* with calls that the capture does not show, few in flight may have been many */
+	scene = scene_new(2, PAIR_SERVER);
+	batches(&scene, 5 * MS, 5 * MS);
+	scene.captures[0].rpc.calls = 900;
+	scene.captures[0].rpc.orphan_replies = 11;
+	findings = scene_judge(&scene);
+	finding = finding_there(findings, "server-slow-service");
+	cr_assert_eq(finding->confidence, CONFIDENCE_LOW);
+	cr_assert(!finding_value(finding, "grows")->known);
+	cr_assert_not_null(strstr(finding->text, "lacks some"), "%s", finding->text);
+	findings_free(findings);
 }
 
 /* Most of the time is in the server, and little it is. */
