@@ -4,6 +4,7 @@
  * known from how the trace was made (causes.c).
  *
  *	NFSCORR_ALARMS=full	as many traces as the table of tests/README counts
+ *	NFSCORR_ALARM_TRACES=N	so many without trouble, and of the others in proportion
  *	NFSCORR_FIRST=S		from this seed on, or from a random one: `random`
  *	NFSCORR_ALARM=NAME:SEED	the one trace of this trouble and seed, as a failure
  *				prints it; what is told of it is printed
@@ -343,6 +344,19 @@ first_seed(void)
 	return text != NULL ? g_ascii_strtoull(text, NULL, 10) : FIRST_SEED;
 }
 
+/* How many of a trouble, which has its share of what all have. */
+static unsigned
+traces_of(const struct trouble *trouble)
+{
+	const char *text = g_getenv("NFSCORR_ALARM_TRACES");
+
+	if (g_strcmp0(g_getenv("NFSCORR_ALARMS"), "full") == 0)
+		return trouble->traces;
+	if (text == NULL)
+		return trouble->few;
+	return MAX(1, trouble->few * (unsigned)g_ascii_strtoull(text, NULL, 10) / troubles[0].few);
+}
+
 static int
 try_one(struct run *run, const char *which)
 {
@@ -369,7 +383,6 @@ try_one(struct run *run, const char *which)
 static int
 try_all(struct run *run, const char *samples_folder)
 {
-	bool full = g_strcmp0(g_getenv("NFSCORR_ALARMS"), "full") == 0;
 	uint64_t first = first_seed();
 	unsigned rows = 0;
 	g_autofree struct counts *counts = NULL;
@@ -380,7 +393,7 @@ try_all(struct run *run, const char *samples_folder)
 	for (unsigned row = 0; troubles[row].name != NULL; row++) {
 		run->trouble = &troubles[row];
 		run->counts = &counts[row];
-		for (unsigned i = 0; i < (full ? run->trouble->traces : run->trouble->few); i++) {
+		for (unsigned i = 0; i < traces_of(run->trouble); i++) {
 			run->seed = first + i;
 			try_trace(run);
 			fflush(run->out);

@@ -329,20 +329,25 @@ captures_carry(const struct trace *trace, const struct facts *facts)
 }
 
 /*
- * Always the same number of calls of one kind that always take the same: no
- * call shows more than another, and what they wait for is anybody's guess.
+ * Much the same number of calls all the time, which all take the same: no call
+ * shows more than another, and what they wait for is anybody's guess.
  */
 static bool
-nothing_varies(const struct trace *trace)
+nothing_varies(const struct trace *trace, const struct facts *facts)
 {
 	const struct trace_config *config = &trace->config;
-	unsigned kinds = 0, varying = 0;
+	int64_t service_ns = 0;
 
 	for (unsigned i = 0; i < TRACE_PROCEDURES; i++) {
-		kinds += config->weight[i] > 0;
-		varying += config->weight[i] > 0 && config->service[i].kind != TRACE_CONSTANT;
+		const struct trace_distribution *service = &config->service[i];
+
+		if (config->weight[i] <= 0)
+			continue;
+		if (service->kind != TRACE_CONSTANT || (service_ns > 0 && service->a_ns != service_ns))
+			return false;
+		service_ns = service->a_ns;
 	}
-	return kinds == 1 && varying == 0 && config->rate == 0 && config->think.a_ns == 0;
+	return config->rate == 0 && (double)config->think.a_ns < 0.1 * facts->server_ns;
 }
 
 static bool
@@ -375,7 +380,7 @@ cause_threads(const struct trace *trace, const struct facts *facts)
 		|| has_option(trace, "capture-stop");
 
 	return verdict(threads_lack(facts) && enough && !drops && !has_option(trace, "stall")
-		&& facts->hidden < 0.02 && !nothing_varies(trace),
+		&& facts->hidden < 0.02 && !nothing_varies(trace, facts),
 		facts->waited_thread < 0.01 && !look_like_threads(trace));
 }
 
@@ -402,7 +407,7 @@ cause_slow_service(const struct trace *trace, const struct facts *facts)
 	return verdict(slow && waited_ns < 0.1 * facts->server_ns && captures_carry(trace, facts),
 		facts->server_ns < 1e6 || facts->server_ns < 0.3 * facts->total_ns
 		|| (threads_lack(facts) && facts->service_ns < 3e6 && !has_option(trace, "stall")
-		&& !nothing_varies(trace)));
+		&& !nothing_varies(trace, facts)));
 }
 
 /* Behind a disk or a lock calls do wait for one another. */
@@ -464,7 +469,7 @@ cause_slots(const struct trace *trace, const struct facts *facts)
 	bool flat = trace->config.rate == 0 && trace->config.think.a_ns == 0;
 
 	return verdict(slots_lack(trace, facts) && trace->config.slots >= 2 && granted_slots(trace) == 0,
-		(threads_lack(facts) && !nothing_varies(trace)) || line_is_full(facts)
+		(threads_lack(facts) && !nothing_varies(trace, facts)) || line_is_full(facts)
 		|| (facts->waited_slot < 0.01 && !(flat && is_table_size(facts->most_in_flight))));
 }
 
