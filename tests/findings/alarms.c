@@ -272,45 +272,54 @@ try_sample(struct run *run, const char *folder, const struct sample *sample)
 
 /* ---- the results ---- */
 
-static bool
-ever_fired(const struct counts *counts, unsigned rows, int rule)
+/* "12h3m": so often with each confidence; empty: never. */
+static void
+write_cell(char cell[32], const unsigned fired[CONFIDENCES])
 {
-	unsigned fired = 0;
+	int used = 0;
 
-	for (unsigned row = 0; row < rows; row++)
-		for (enum confidence c = LOW; c < CONFIDENCES; c++)
-			fired += counts[row].fired[rule][c];
-	return fired > 0;
+	cell[0] = '\0';
+	for (int c = HIGH; c >= LOW; c--)
+		if (fired[c] > 0)
+			used += g_snprintf(cell + used, 32 - (gulong)used, "%u%c", fired[c], confidence_names[c][0]);
 }
 
-static void
-print_row(FILE *out, const char *name, const struct counts *counts, const struct counts *all, unsigned rows)
+/* Of a rule's column; 0: it was never found. */
+static int
+width_of(const struct counts *counts, unsigned rows, int rule)
 {
-	fprintf(out, "    %-20s %4u", name, counts->traces);
-	for (int rule = 0; rules[rule].id != NULL; rule++) {
-		g_autoptr(GString) cell = g_string_new(NULL);
+	char cell[32];
+	size_t width = 0;
 
-		if (!ever_fired(all, rows, rule))
-			continue;
-		for (int c = HIGH; c >= LOW; c--)
-			if (counts->fired[rule][c] > 0)
-				g_string_append_printf(cell, "%u%c", counts->fired[rule][c],
-					confidence_names[c][0]);
-		fprintf(out, " %9s", cell->len > 0 ? cell->str : ".");
+	for (unsigned row = 0; row < rows; row++) {
+		write_cell(cell, counts[row].fired[rule]);
+		width = MAX(width, strlen(cell));
 	}
-	fprintf(out, " %6u %6u\n", counts->wrong, counts->missed);
+	return width > 0 ? (int)MAX(width, strlen(rules[rule].column)) : 0;
 }
 
 static void
 print_table(FILE *out, const struct counts *counts, unsigned rows)
 {
-	fprintf(out, "    %-20s %4s", "trouble", "of");
-	for (int rule = 0; rules[rule].id != NULL; rule++)
-		if (ever_fired(counts, rows, rule))
-			fprintf(out, " %9s", rules[rule].column);
-	fprintf(out, " %6s %6s\n", "wrong", "missed");
-	for (unsigned row = 0; row < rows; row++)
-		print_row(out, row + 1 < rows ? troubles[row].name : "samples", &counts[row], counts, rows);
+	int widths[RULES_MOST] = { 0 };
+	char cell[32];
+
+	fprintf(out, "%-19s  of", "trouble");
+	for (int rule = 0; rules[rule].id != NULL; rule++) {
+		widths[rule] = width_of(counts, rows, rule);
+		if (widths[rule] > 0)
+			fprintf(out, " %*s", widths[rule], rules[rule].column);
+	}
+	fprintf(out, " wrong missed\n");
+	for (unsigned row = 0; row < rows; row++) {
+		fprintf(out, "%-19s %3u", row + 1 < rows ? troubles[row].name : "samples", counts[row].traces);
+		for (int rule = 0; rules[rule].id != NULL; rule++) {
+			write_cell(cell, counts[row].fired[rule]);
+			if (widths[rule] > 0)
+				fprintf(out, " %*s", widths[rule], cell[0] != '\0' ? cell : ".");
+		}
+		fprintf(out, " %5u %6u\n", counts[row].wrong, counts[row].missed);
+	}
 }
 
 static unsigned
