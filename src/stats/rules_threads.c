@@ -13,6 +13,7 @@ enum {
 	/* A call that is not in the capture holds a thread that nobody sees: */
 	MISSING_MOST = 25,		/* per cent of the calls; beyond it nothing is told */
 	BUSY_MOST = 50,			/* per cent of the busy time: the pattern holds for most of it */
+	FEW_CALLS = 1000,		/* fewer have no thousandth that may leave negative service */
 	MANY = 4,			/* threads: fewer may be the disks of a mirror, if all calls need one */
 	CLOSED_PART = 100,		/* of the calls: so often the server's window fell, it may not have read */
 };
@@ -109,6 +110,16 @@ give_evidence(struct finding *finding, const struct thread_fit *fit)
 }
 
 /*
+ * Of so few calls none overtakes too many others by chance, where services
+ * differ much: what would be left for the wait is short then.
+ */
+static bool
+could_be_chance(const struct thread_fit *fit)
+{
+	return fit->calls < FEW_CALLS && 2 * fit->queue_wait_mean_ns < fit->service_mean_ns;
+}
+
+/*
  * Calls wait for a thread. Medium when that holds for most of the busy time or
  * services agree with those of calls that found a free thread, and there are
  * several; a few only if calls of all kinds wait: disks serve some at a time as
@@ -149,7 +160,7 @@ rule_server_thread_saturation(const struct facts *facts, const struct findings *
 	give_evidence(finding, &fit);
 	finding->confidence = fit.threads >= (fit.all_kinds ? 2 : MANY) &&
 	    capture->tcp.server_window_shrunk * CLOSED_PART < fit.calls &&
-	    (fit.compared || fit.busy_share * PERCENT >= BUSY_MOST) ?
+	    (fit.compared || fit.busy_share * PERCENT >= BUSY_MOST) && !could_be_chance(&fit) ?
 	    CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
 	return true;
 }
