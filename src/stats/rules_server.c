@@ -21,7 +21,8 @@ enum {
 	SLOW_HIGH_SHARE = 70,
 	GROWS = 150,			/* per cent of the latency at few calls in flight that it is at many: it grows */
 	ALONE = 130,			/* per cent of a call that are in flight in the mean: hardly ever two at once */
-	COMMON_PER_MILLE = 950,		/* of the calls of an operation are believed to take no longer */
+	COMMON_PER_MILLE = 950,		/* of the calls of an operation are believed to take no longer, */
+	STEPPED_PER_MILLE = 500,	/* and where a clock was set while many of them ran */
 	PUT_OFF_CALLS = 3,
 };
 
@@ -37,6 +38,7 @@ struct slow {
 	uint64_t calls;			/* of slow operations */
 	__int128 server_ns, total_ns;	/* in slow operations, in all */
 	bool estimated;
+	bool stepped;			/* a clock was set while calls ran */
 	struct slow_operation named[SLOW_NAMED];	/* those with the most time */
 	unsigned operations;
 };
@@ -46,21 +48,28 @@ struct slow {
  * timed across the step of a clock, or hung, do not make the others slow.
  */
 static __int128
-common_sum_ns(const struct dist *dist)
+common_sum_ns(const struct dist *dist, unsigned per_mille)
 {
 	__int128 most_ns;
 
 	if (dist->count == 0)
 		return 0;
-	most_ns = (__int128)dist_quantile(dist, COMMON_PER_MILLE) * dist->count;
+	most_ns = (__int128)dist_quantile(dist, per_mille) * dist->count;
 	return MAX(MIN(dist->sum_ns, most_ns), 0);
+}
+
+static unsigned
+slow_per_mille(const struct slow *slow)
+{
+	return slow->stepped ? STEPPED_PER_MILLE : COMMON_PER_MILLE;
 }
 
 static void
 add_slow(struct slow *slow, const struct row_key *key, const struct dist *server)
 {
-	struct slow_operation operation = { .key = *key, .calls = server->count, .server_ns = common_sum_ns(server) };
+	struct slow_operation operation = { .key = *key, .calls = server->count };
 
+	operation.server_ns = common_sum_ns(server, slow_per_mille(slow));
 	if (operation.calls == 0 || operation.server_ns < (__int128)SLOW_NS * operation.calls)
 		return;
 	slow->calls += operation.calls;
@@ -76,6 +85,15 @@ add_slow(struct slow *slow, const struct row_key *key, const struct dist *server
 	}
 }
 
+static bool
+was_stepped(const struct facts *facts)
+{
+	for (unsigned i = 0; facts->clocks != NULL && i + 1 < facts->capture_count; i++)
+		if (facts->clocks[i].steps > 0)
+			return true;
+	return false;
+}
+
 /* Matched calls: both times are measured. */
 static void
 sum_matched(const struct facts *facts, struct slow *slow)
@@ -84,7 +102,7 @@ sum_matched(const struct facts *facts, struct slow *slow)
 	const struct matched_row *const *rows = aggregate_matched(facts->aggregate, &count);
 
 	for (unsigned i = 0; i < count; i++) {
-		slow->total_ns += common_sum_ns(&rows[i]->total);
+		slow->total_ns += common_sum_ns(&rows[i]->total, slow_per_mille(slow));
 		add_slow(slow, &rows[i]->key, &rows[i]->server);
 	}
 }
@@ -104,7 +122,7 @@ sum_alone(const struct facts *facts, struct slow *slow)
 	for (unsigned i = 0; i < count; i++) {
 		const struct dist *latency = &rows[i]->latency[side];
 
-		slow->total_ns += common_sum_ns(latency) + (__int128)trip_ns * latency->count;
+		slow->total_ns += common_sum_ns(latency, slow_per_mille(slow)) + (__int128)trip_ns * latency->count;
 		add_slow(slow, &rows[i]->key, slow->estimated ? &rows[i]->server_estimate : latency);
 	}
 }
@@ -235,6 +253,7 @@ rule_server_slow_service(const struct facts *facts, const struct findings *befor
 
 	if (findings_of(before, "server-thread-saturation") != NULL || replies_wait_for_window(facts))
 		return false;
+	slow.stepped = was_stepped(facts);
 	if (facts->correlated != NULL)
 		sum_matched(facts, &slow);
 	else

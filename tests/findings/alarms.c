@@ -109,6 +109,9 @@ judge_finding(struct run *run, enum way way, json_t *finding, bool *fired)
 	if (way == BOTH)
 		run->counts->fired[rule][confidence]++;
 	cause = rules[rule].cause(run->trace, facts_for(run, way));
+	/* one capture alone does not show that its clock was set */
+	if (way != BOTH && has_option(run->trace, "step") && cause == CAUSE_ABSENT)
+		cause = CAUSE_UNCLEAR;
 	if (cause == CAUSE_ABSENT && confidence >= MEDIUM)
 		complaint = g_strdup("its cause is absent");
 	else if (cause != CAUSE_ABSENT && rules[rule].wrong != NULL)
