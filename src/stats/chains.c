@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "stats/rows.h"
 
 enum {
 	PROGRAM_NFS = 100003,
@@ -99,7 +100,15 @@ static bool
 is_retry(const struct chain *chain, const struct nfs_op *op)
 {
 	return op->xid != chain->xid && op->call_first_ns >= chain->last_ns &&
-	    op->call_first_ns - chain->last_ns <= RETRY_S * (int64_t)NS_PER_S;
+	    duration_ns(chain->last_ns, op->call_first_ns) <= RETRY_S * (int64_t)NS_PER_S;
+}
+
+/* Of stamps that a hostile capture may have made up. */
+static void
+add_wait(struct chains *chains, int64_t from_ns, int64_t to_ns)
+{
+	if (__builtin_add_overflow(chains->wait_ns, duration_ns(from_ns, to_ns), &chains->wait_ns))
+		chains->wait_ns = INT64_MAX;
 }
 
 static void
@@ -107,11 +116,11 @@ join(struct chains *chains, struct chain *chain, const struct nfs_op *op, bool p
 {
 	if (!chain->counted) {
 		chains->chains++;
-		chains->wait_ns += chain->last_ns - chain->first_ns;
+		add_wait(chains, chain->first_ns, chain->last_ns);
 		chain->counted = true;
 	}
-	chains->wait_ns += op->reply_last_ns - chain->last_ns;
-	chains->longest_ns = max_ns(chains->longest_ns, op->reply_last_ns - chain->first_ns);
+	add_wait(chains, chain->last_ns, op->reply_last_ns);
+	chains->longest_ns = max_ns(chains->longest_ns, duration_ns(chain->first_ns, op->reply_last_ns));
 	chain->last_ns = op->reply_last_ns;
 	chain->xid = op->xid;
 	if (!put_off) {
@@ -155,6 +164,6 @@ chains_merge(struct chains *into, const struct chains *from)
 	into->calls += from->calls;
 	into->chains += from->chains;
 	into->served += from->served;
-	into->wait_ns += from->wait_ns;
+	add_wait(into, 0, from->wait_ns);
 	into->longest_ns = max_ns(into->longest_ns, from->longest_ns);
 }

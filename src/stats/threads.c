@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "stats/rows.h"
 
 enum {
 	SPELL_CALLS = 2048,
@@ -152,9 +153,10 @@ static bool
 is_pressed(struct threads *threads, const struct nfs_op *op)
 {
 	struct last_reply *last = &threads->last[op->connection % ENDS];
-	int64_t tail_ns = op_has(op, OP_HAS_REPLY_LAST) ? MAX(op->reply_last_ns - op->reply_first_ns, 0) : 0;
+	int64_t tail_ns = op_has(op, OP_HAS_REPLY_LAST) ?
+	    CLAMP(duration_ns(op->reply_first_ns, op->reply_last_ns), 0, INT64_MAX / 4) : 0;
 	bool pressed = last->connection == op->connection && last->tail_ns > 0 &&
-	    op->reply_first_ns - last->end_ns <= BACK_TO_BACK_NS + 2 * last->tail_ns;
+	    duration_ns(last->end_ns, op->reply_first_ns) <= BACK_TO_BACK_NS + 2 * last->tail_ns;
 
 	*last = (struct last_reply){ op->connection, tail_ns, op->reply_first_ns + tail_ns };
 	return pressed;
@@ -164,7 +166,7 @@ void
 threads_add(struct threads *threads, const struct nfs_op *op)
 {
 	struct served *call;
-	int64_t latency_ns = op->reply_first_ns - op->call_last_ns;
+	int64_t latency_ns = duration_ns(op->call_last_ns, op->reply_first_ns);
 
 	if (op->outcome != OP_ANSWERED || (op->program != NFS && op->program != NFSACL) ||
 	    !op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST) || latency_ns < 0 ||

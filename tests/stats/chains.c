@@ -92,6 +92,26 @@ Test(chains, nfs4)
 	chains_clear(&chains);
 }
 
+/* Stamps at both ends of time: sums stop at the end of 64 bits. */
+Test(chains, stamps_that_lie)
+{
+	struct chains chains = { 0 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct nfs_op first = read_op(1, i, 0, DELAY), again = read_op(2, i, 0, 0);
+
+		first.call_first_ns = INT64_MIN;
+		first.reply_last_ns = 0;
+		again.call_first_ns = 1;
+		again.reply_last_ns = INT64_MAX;
+		chains_add(&chains, &first);
+		chains_add(&chains, &again);
+	}
+	cr_assert_eq(chains.served, 3);
+	cr_assert_eq(chains.wait_ns, INT64_MAX);
+	chains_clear(&chains);
+}
+
 /* Thousands at the same time: the oldest are followed no further, and all are counted. */
 Test(chains, bounded)
 {
