@@ -10,7 +10,6 @@ enum {
 	SPELL_CALLS_FIRST = 256,	/* allocated at first */
 	SPELLS = 8,
 	ENDS = 256,			/* connections whose last reply is known */
-	BACK_TO_BACK_NS = 5000,
 	NFS = 100003, NFSACL = 100227,	/* programs that the same threads serve */
 	SMALL_BYTES = 4096, MEDIUM_BYTES = 32768, LARGE_BYTES = 262144,
 };
@@ -146,8 +145,8 @@ next_place(struct threads *threads)
 }
 
 /*
- * True when a reply leaves right behind the one before it, or not longer after
- * it than twice the time that one took: what keeps it back is the way.
+ * True when a reply leaves not longer after the one before it, of several
+ * packets, than twice the time that one took: what keeps it back is the way.
  */
 static bool
 is_pressed(struct threads *threads, const struct nfs_op *op)
@@ -156,7 +155,7 @@ is_pressed(struct threads *threads, const struct nfs_op *op)
 	int64_t tail_ns = op_has(op, OP_HAS_REPLY_LAST) ?
 	    CLAMP(duration_ns(op->reply_first_ns, op->reply_last_ns), 0, INT64_MAX / 4) : 0;
 	bool pressed = last->connection == op->connection && last->tail_ns > 0 &&
-	    duration_ns(last->end_ns, op->reply_first_ns) <= BACK_TO_BACK_NS + 2 * last->tail_ns;
+	    duration_ns(last->end_ns, op->reply_first_ns) <= 2 * last->tail_ns;
 
 	*last = (struct last_reply){ op->connection, tail_ns, op->reply_first_ns + tail_ns };
 	return pressed;
