@@ -578,10 +578,9 @@ wrong_loss(const struct trace *trace, const struct facts *facts, json_t *finding
 static enum cause
 cause_idle(const struct trace *trace, const struct facts *facts)
 {
-	bool put_off = has_option(trace, "jukebox");
-
-	return verdict(facts->idle_share >= 0.8 && facts->calls >= 50 && !captures_lack(trace) && !put_off
-		&& !has_option(trace, "unanswered"), facts->idle_share <= 0.4 || put_off);
+	return verdict(facts->idle_share >= 0.8 && facts->calls >= 50 && !captures_lack(trace)
+		&& facts->put_off == 0 && !has_option(trace, "unanswered"),
+		facts->idle_share <= 0.4 || has_option(trace, "jukebox"));
 }
 
 static enum cause
