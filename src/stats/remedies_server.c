@@ -4,13 +4,15 @@ static const struct remedy threads[] = {
 	{
 		.system = "Linux nfsd",
 		.setting = "threads= in [nfsd] of /etc/nfs.conf",
-		.command = "nfsconf --set nfsd threads 64\necho 64 > /proc/fs/nfsd/threads",
-		.note = "/proc/fs/nfsd/pool_stats confirms: sockets-enqueued (work that found no free thread) keeps pace with "
+		.command = "nfsconf --set nfsd threads N\necho N > /proc/fs/nfsd/threads",
+		.note = "N: at least twice the number found; /proc/fs/nfsd/pool_stats confirms: sockets-enqueued "
+		    "(work that found no free thread) keeps pace with "
 		    "packets-arrived",
 	}, {
 		.system = "Solaris, illumos",
 		.setting = "the servers property of nfs (NFSD_SERVERS)",
-		.command = "sharectl set -p servers=512 nfs\nsvcadm restart svc:/network/nfs/server",
+		.command = "sharectl set -p servers=N nfs\nsvcadm restart svc:/network/nfs/server",
+		.note = "N: at least twice the number found; 512 and more are common",
 	}, {
 		.system = "Ganesha",
 		.setting = "Nb_Worker (older versions) or RPC_Ioq_ThrdMax (default 200) in NFS_CORE_PARAM of ganesha.conf",
