@@ -222,7 +222,8 @@ stopped()
 {
 	rm -f "$tmp/endless"
 	mkfifo "$tmp/endless"
-	"$NFSCORR" --json="$work/o.json" --ops="$work/o.csv" "$server" "$tmp/endless" \
+	# under nohup, say, a signal is ignored by all that is started
+	env --default-signal="$1" "$NFSCORR" --json="$work/o.json" --ops="$work/o.csv" "$server" "$tmp/endless" \
 	    >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
 	# Opens when the program has opened the other end; it has read the start
