@@ -1,9 +1,11 @@
 /*
- * client41 SERVER DIRECTORY FILE CALLS: an NFSv4.1 client for tests against a
+ * client41 SERVER [DIRECTORY FILE CALLS]: an NFSv4.1 client for tests against a
  * real server, since libnfs speaks 3 and 4.0 only. One session; CALLS READs of
  * the file and as many GETATTRs, as many at a time as the session has slots.
  * Prints what it sent and the slots that it was granted, a word and a number a
- * line. A datagram to the discard port ends it, for those who capture. Numbers and layouts are those of RFC 8881 section 18.
+ * line. With SERVER alone it sends a datagram to the discard port and nothing
+ * else: an end for those who capture. Numbers and layouts are those of RFC 8881
+ * section 18.
  */
 #include <netdb.h>
 #include <netinet/in.h>
@@ -360,11 +362,16 @@ main(int argc, char **argv)
 	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *address;
 	uint32_t calls;
 
-	if (argc != 5)
-		fail("usage: client41 SERVER DIRECTORY FILE CALLS");
-	calls = 2 * (uint32_t)strtoul(argv[4], NULL, 10);
+	if (argc != 2 && argc != 5)
+		fail("usage: client41 SERVER [DIRECTORY FILE CALLS]");
 	if (getaddrinfo(argv[1], "2049", &hints, &address) != 0)
 		fail("no such server");
+	if (argc == 2) {
+		send_end(address);
+		freeaddrinfo(address);
+		return 0;
+	}
+	calls = 2 * (uint32_t)strtoul(argv[4], NULL, 10);
 	client.fd = socket(address->ai_family, SOCK_STREAM, 0);
 	if (client.fd < 0 || connect(client.fd, address->ai_addr, address->ai_addrlen) != 0)
 		fail("cannot connect");
@@ -378,7 +385,6 @@ main(int argc, char **argv)
 	send_call(&client);
 	take_reply(&client);
 	close(client.fd);
-	send_end(address);
 	freeaddrinfo(address);
 	printf("READ %u\nGETATTR %u\nslots %u\n", calls / 2, calls / 2, client.slots);
 	return 0;
