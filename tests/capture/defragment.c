@@ -8,6 +8,7 @@
 
 #include "capture/build.h"
 #include "capture/defragment.h"
+#include "capture/fragment_marks.h"
 
 enum { SEGMENT_LEN = 20 + 44 };		/* header and payload: eight units */
 
@@ -127,6 +128,17 @@ Test(defragment, what_does_not_fit)
 	cr_assert_not(push(defragment, &b, b.len, 2, &whole));
 	cr_assert_not(push(defragment, &early, early.len, 3, &whole));
 	defragment_free(defragment);
+}
+
+/* A piece behind the end does not stand in for one that is missing: five units of five, and a hole at 16. */
+Test(defragment, a_piece_behind_the_end)
+{
+	struct fragment_marks marks = { 0 };
+
+	cr_assert_eq(fragment_marks_add(&marks, 0, 16, true), FRAGMENT_NEW);
+	cr_assert_eq(fragment_marks_add(&marks, 48, 8, true), FRAGMENT_NEW);
+	cr_assert_eq(fragment_marks_add(&marks, 24, 16, false), FRAGMENT_BAD);
+	cr_assert_not(fragment_marks_complete(&marks));
 }
 
 /* After 30 s the number names another datagram; and only the newest 16 are kept. */
