@@ -19,8 +19,8 @@ need()
 	missing=
 	for package; do
 		# shellcheck disable=SC2016 # dpkg-query's variable, not ours
-		case $(dpkg-query -W -f '${db:Status-Status} ' "$package" 2>/dev/null) in
-		*"installed "*) ;;
+		case " $(dpkg-query -W -f '${db:Status-Status} ' "$package" 2>/dev/null)" in
+		*" installed "*) ;;
 		*) missing="$missing $package" ;;
 		esac
 	done
