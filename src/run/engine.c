@@ -5,18 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arith.h"
 #include "base/errors.h"
 #include "capture/source_set.h"
+#include "run/conclude.h"
 #include "run/correlation.h"
 #include "run/output.h"
 #include "run/progress.h"
-
-/* What the pairs of one client's capture say of it. */
-struct client_calls {
-	uint64_t paired;		/* matched or partial */
-	uint64_t against_clock;		/* with a way below zero */
-};
 
 struct engine {
 	const struct options *options;
@@ -54,27 +48,13 @@ show_progress(void *context)
 	progress_show(engine->progress, done, all, engine->calls);
 }
 
-/* After an exchange the one client is number 0, whatever the order of the captures was. */
-static void
-count_client(struct engine *engine, const struct op_pair *pair)
-{
-	struct client_calls *client;
-
-	if (pair->match != MATCH_MATCHED && pair->match != MATCH_PARTIAL)
-		return;
-	client = &engine->clients[pair->client_capture];
-	client->paired++;
-	client->against_clock += pair->match == MATCH_MATCHED && pair->parts.aligned &&
-	    (pair->parts.request_ns < 0 || pair->parts.reply_ns < 0);
-}
-
 static void
 take_pair(void *context, const struct op_pair *pair)
 {
 	struct engine *engine = context;
 
 	engine->calls++;
-	count_client(engine, pair);
+	client_calls_add(engine->clients, pair);
 	if (engine->found.correlate != NULL)
 		aggregate_add_pair(engine->found.aggregate, pair);
 	if (engine->ops_writer != NULL)
@@ -259,29 +239,6 @@ choose_captures(struct engine *engine)
 
 /* ---- what comes out ---- */
 
-struct conclusion {
-	struct capture_facts *facts;
-	struct clock_facts *clocks;
-	struct report report;
-	struct quality *quality;
-	struct verdict *verdict;
-	struct findings *findings;
-	char *why_nothing;
-};
-
-/* How far the captures are apart by their clocks, the nearest client; not above zero when they overlap. */
-static int64_t
-captures_apart_ns(const struct report *report)
-{
-	const struct capture_facts *captures = report->captures;
-	int64_t apart_ns = INT64_MAX;
-
-	for (unsigned i = 1; i < report->capture_count; i++)
-		apart_ns = min_ns(apart_ns, max_ns(captures[i].first_ns - captures[0].last_ns,
-		    captures[0].first_ns - captures[i].last_ns));
-	return apart_ns;
-}
-
 /* Clocks that are far apart take a second reading. */
 static bool
 reads_streams(const struct engine *engine)
@@ -290,137 +247,6 @@ reads_streams(const struct engine *engine)
 		if (has_stream(g_ptr_array_index(engine->captures, i)))
 			return true;
 	return false;
-}
-
-/* True when the timing of all captures says that they were made on the same side. */
-static bool
-all_of_side(const struct report *report, enum pair_side side)
-{
-	for (unsigned i = 0; i < report->capture_count; i++)
-		if (!report->captures[i].side_detected || report->captures[i].detected_side != side)
-			return false;
-	return true;
-}
-
-/* Why nothing could be correlated, in one sentence; NULL when something was. */
-static char *
-explain_nothing(const struct engine *engine, const struct report *report)
-{
-	const struct capture_facts *captures = report->captures;
-	const char *streams = reads_streams(engine) ?
-	    "; standard input and pipes are read only once: from files, calls are found however far apart the clocks are" :
-	    "";
-	int64_t apart_ns;
-	unsigned clients = 0;
-
-	for (unsigned i = 1; i < report->capture_count; i++)
-		clients += captures[i].rpc.calls > 0;
-	if (captures[0].rpc.calls == 0)
-		return g_strdup_printf("no NFS call was found in %s", captures[0].name);
-	if (!report->two_sided)
-		return NULL;
-	if (clients == 0)
-		return g_strdup_printf("no NFS call was found in %s", captures[report->capture_count - 1].name);
-	if (report->correlated->same_side)
-		return g_strdup_printf("%s and %s were captured on the same side: one from each is needed",
-		    captures[0].name, captures[1].name);
-	if (report->correlated->matches[MATCH_MATCHED] + report->correlated->matches[MATCH_PARTIAL] > 0)
-		return NULL;
-	for (enum pair_side side = PAIR_SERVER; side <= PAIR_CLIENT; side++)
-		if (all_of_side(report, side))
-			return g_strdup_printf("no call is in both captures, and by their timing %s and %s are both of a %s: "
-			    "one of the %s is needed, too", captures[0].name, captures[1].name,
-			    side == PAIR_SERVER ? "server" : "client", side == PAIR_SERVER ? "client" : "server");
-	apart_ns = captures_apart_ns(report);
-	if (apart_ns > 0)
-		return g_strdup_printf("no call is in both captures, and by their clocks they do not overlap: "
-		    "%.1f s lie between them%s", (double)apart_ns / NS_PER_S, streams);
-	return g_strdup_printf("no call is in both captures%s", streams);
-}
-
-static void
-gather_facts(struct engine *engine, struct conclusion *conclusion)
-{
-	const struct correlation *found = &engine->found;
-	bool swapped = found->correlate != NULL && found->facts.exchanged;
-
-	conclusion->facts = g_new0(struct capture_facts, found->count);
-	for (unsigned i = 0; i < found->count; i++) {
-		struct capture_facts *facts = &conclusion->facts[swapped ? found->count - 1 - i : i];
-
-		*facts = *pipeline_facts(feed_pipeline(found->feeds[i]));
-		if (facts->trouble != NULL)
-			log_line(engine->log, LOG_NORMAL, "capture", "%s", facts->trouble);
-	}
-	if (swapped)
-		aggregate_exchange_sides(found->aggregate);
-	for (unsigned i = 0; i < found->count; i++)
-		conclusion->facts[i].side = i == 0 ? PAIR_SERVER : PAIR_CLIENT;
-	for (unsigned i = 1; i < found->count; i++) {
-		conclusion->facts[i].paired_calls = engine->clients[i - 1].paired;
-		conclusion->facts[i].against_clock = engine->clients[i - 1].against_clock;
-	}
-	if (found->count == 1)
-		conclusion->facts[0].side = engine->side == SIDE_CLIENT ? PAIR_CLIENT : PAIR_SERVER;
-}
-
-static struct findings *
-judge_findings(const struct report *report, const struct quality *quality)
-{
-	struct facts facts = {
-		.captures = report->captures,
-		.capture_count = report->capture_count,
-		.correlated = report->correlated,
-		.clocks = report->correlated != NULL ? report->clocks : NULL,
-		.aggregate = report->aggregate,
-		.quality = quality,
-		.ids = report->ids,
-	};
-
-	return findings_judge(&facts);
-}
-
-static void
-conclude(struct engine *engine, struct conclusion *conclusion)
-{
-	const struct correlation *found = &engine->found;
-	struct report *report = &conclusion->report;
-	const struct aggregate_totals *totals = aggregate_totals(found->aggregate);
-
-	gather_facts(engine, conclusion);
-	conclusion->clocks = g_new0(struct clock_facts, found->count);
-	for (unsigned i = 1; i < found->count; i++)
-		correlate_clock(found->correlate, i - 1, &conclusion->clocks[i - 1]);
-	*report = (struct report){
-		.generated_ns = g_get_real_time() * NS_PER_US,
-		.captures = conclusion->facts,
-		.capture_count = found->count,
-		.correlated = found->correlate != NULL ? &found->facts : NULL,
-		.clocks = conclusion->clocks,
-		.aggregate = found->aggregate,
-		.ids = found->correlate != NULL ? correlate_ids(found->correlate) : engine->ids,
-		.two_sided = found->correlate != NULL,
-	};
-	conclusion->quality = quality_judge(report->captures, report->capture_count, report->correlated,
-	    report->clocks, totals);
-	conclusion->findings = judge_findings(report, conclusion->quality);
-	conclusion->verdict = verdict_judge(conclusion->quality, totals, conclusion->findings);
-	conclusion->why_nothing = explain_nothing(engine, report);
-	report->quality = conclusion->quality;
-	report->verdict = conclusion->verdict;
-	report->findings = conclusion->findings;
-	report->why_nothing = conclusion->why_nothing;
-}
-
-static void
-conclusion_clear(struct conclusion *conclusion)
-{
-	quality_free(conclusion->quality);
-	verdict_free(conclusion->verdict);
-	findings_free(conclusion->findings);
-	g_free(conclusion->facts);
-	g_free(conclusion->clocks);
-	g_free(conclusion->why_nothing);
 }
 
 static bool
@@ -468,19 +294,53 @@ commit_ops(struct engine *engine)
 		fail(engine, error);
 }
 
+/* Says what went wrong while reading. Taken by the caller. */
+static struct capture_facts *
+gather_captures(struct engine *engine)
+{
+	const struct correlation *found = &engine->found;
+	struct capture_facts *captures = g_new(struct capture_facts, found->count);
+
+	for (unsigned i = 0; i < found->count; i++) {
+		captures[i] = *pipeline_facts(feed_pipeline(found->feeds[i]));
+		if (captures[i].trouble != NULL)
+			log_line(engine->log, LOG_NORMAL, "capture", "%s", captures[i].trouble);
+	}
+	return captures;
+}
+
+static struct conclusion *
+conclude_all(struct engine *engine, const struct capture_facts *captures)
+{
+	const struct found found = {
+		.captures = captures,
+		.count = engine->found.count,
+		.side = engine->side == SIDE_CLIENT ? PAIR_CLIENT : PAIR_SERVER,
+		.has_streams = reads_streams(engine),
+		.correlate = engine->found.correlate,
+		.correlated = &engine->found.facts,
+		.clients = engine->clients,
+		.aggregate = engine->found.aggregate,
+		.ids = engine->found.correlate != NULL ? correlate_ids(engine->found.correlate) : engine->ids,
+	};
+
+	return conclude(&found);
+}
+
 static int
 report_found(struct engine *engine)
 {
-	struct conclusion conclusion = { 0 };
+	g_autofree struct capture_facts *captures = gather_captures(engine);
+	struct conclusion *conclusion = conclude_all(engine, captures);
+	const struct report *report = conclusion_report(conclusion);
 	int status;
 
-	conclude(engine, &conclusion);
-	if (conclusion.why_nothing != NULL)
-		log_line(engine->log, LOG_NORMAL, "correlate", "%s", conclusion.why_nothing);
-	write_reports(engine, &conclusion.report);
+	if (report->why_nothing != NULL)
+		log_line(engine->log, LOG_NORMAL, "correlate", "%s", report->why_nothing);
+	write_reports(engine, report);
 	commit_ops(engine);
-	status = engine->failed ? EXIT_FAILED : conclusion.why_nothing != NULL ? EXIT_NOTHING : EXIT_REPORT;
-	conclusion_clear(&conclusion);
+	status = engine->failed ? EXIT_FAILED : report->why_nothing != NULL ? EXIT_NOTHING : EXIT_REPORT;
+	conclusion_free(conclusion);
 	return status;
 }
 
