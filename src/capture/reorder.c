@@ -29,6 +29,8 @@ struct reorder {
 	uint8_t passing;		/* of those that wait, in front of a step of the clock: they go first */
 	uint8_t end;			/* position behind the slots that do not wait */
 	bool lent;			/* the slot in front of head */
+	bool popped;			/* any so far, the last one stamped: */
+	int64_t popped_ns;
 };
 
 G_STATIC_ASSERT(SLOTS < RING);
@@ -100,8 +102,11 @@ reorder_push(struct reorder *reorder)
 
 	slot->stepped = false;
 	reorder->tail++;
-	if (count == 0)
+	if (count == 0) {
+		/* all were drained while nothing came */
+		slot->stepped = reorder->popped && slot->packet.ts_ns < reorder->popped_ns - REORDER_NS;
 		return;
+	}
 	newest_ns = slot_at(reorder, (uint8_t)(reorder->tail - 2))->packet.ts_ns;
 	if (reorder->passing == 0 && slot->packet.ts_ns >= newest_ns)
 		return;
@@ -142,8 +147,19 @@ reorder_pop(struct reorder *reorder, bool drain, bool *stepped)
 	reorder->lent = true;
 	if (reorder->passing > 0)
 		reorder->passing--;
+	reorder->popped = true;
+	reorder->popped_ns = slot->packet.ts_ns;
 	*stepped = slot->stepped;
 	return &slot->packet;
+}
+
+bool
+reorder_oldest_ns(const struct reorder *reorder, int64_t *ts_ns)
+{
+	if (waiting(reorder) == 0)
+		return false;
+	*ts_ns = reorder->slot[reorder->order[reorder->head]].packet.ts_ns;
+	return true;
 }
 
 static void
@@ -158,6 +174,16 @@ keep(struct slot *slot)
 	}
 	memcpy(slot->copy, packet->data, packet->cap_len);
 	packet->data = slot->copy;
+}
+
+void
+reorder_copy(struct reorder *reorder, const struct packet *packet)
+{
+	struct slot *slot = slot_at(reorder, reorder->tail);
+
+	slot->packet = *packet;
+	keep(slot);
+	reorder_push(reorder);
 }
 
 void

@@ -27,6 +27,10 @@ struct packet *reorder_room(struct reorder *reorder);
 void reorder_push(struct reorder *reorder);
 /* A source_gone_fn, context is the reorder: packets that wait and lie there are copied. */
 void reorder_gone(void *context, const uint8_t *from, const uint8_t *to);
+/* A packet whose bytes do not stay: it is copied, and taken as reorder_push does. Not while the room is being filled. */
+void reorder_copy(struct reorder *reorder, const struct packet *packet);
+/* The stamp of the packet that comes next; false when none waits. */
+bool reorder_oldest_ns(const struct reorder *reorder, int64_t *ts_ns);
 /*
  * The next packet whose turn has come, borrowed until the next call but of
  * reorder_gone; NULL: there is none. drain: nothing more will be pushed.

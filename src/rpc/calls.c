@@ -190,6 +190,20 @@ is_near(const struct peer *peer, uint32_t xid)
 	return peer->answered && (apart + NEAR_XIDS <= 2 * NEAR_XIDS || swapped + NEAR_XIDS <= 2 * NEAR_XIDS);
 }
 
+void
+calls_waiting_add(struct calls_waiting *sum, const struct calls *calls, int64_t now_ns)
+{
+	const struct call *call = outstanding_oldest(calls->table);
+
+	for (; call != NULL; call = outstanding_newer(calls->table, call)) {
+		if (call->foreign || call->unproven || outcome_of(call, now_ns, CALL_CAPTURE_OVER) == OP_LOST_IN_CAPTURE)
+			continue;
+		sum->count++;
+		if (sum->oldest_ns == 0 || call->op.call_first_ns < sum->oldest_ns)
+			sum->oldest_ns = call->op.call_first_ns;
+	}
+}
+
 /*
  * Ends a call without a reply. One for which nothing vouches but its own bytes
  * is a call whose reply was missed, too, if its XID is in sequence; else it

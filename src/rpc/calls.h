@@ -34,6 +34,13 @@ void calls_free(struct calls *calls);
 /* The functions a stream calls; context is the calls object itself. */
 struct stream_sink calls_sink(struct calls *calls);
 const struct rpc_counters *calls_counters(const struct calls *calls);
+/* Calls that are known to wait for a reply; one whose reply the capture may have lost is not. */
+struct calls_waiting {
+	uint64_t count;
+	int64_t oldest_ns;		/* the earliest call_first of them; 0: none waits */
+};
+/* Adds those of one shard to a sum that begins as zeros; now_ns: the capture's time. Linear in the calls outstanding. */
+void calls_waiting_add(struct calls_waiting *sum, const struct calls *calls, int64_t now_ns);
 /* Adds the counters of one shard to a sum that begins as zeros. */
 void rpc_counters_add(struct rpc_counters *sum, const struct rpc_counters *part);
 

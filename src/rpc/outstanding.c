@@ -187,6 +187,18 @@ outstanding_first_of(const struct outstanding *table, uint32_t first)
 	return &table->pool[first];
 }
 
+const struct call *
+outstanding_oldest(const struct outstanding *table)
+{
+	return table->oldest == CALL_NONE ? NULL : &table->pool[table->oldest];
+}
+
+const struct call *
+outstanding_newer(const struct outstanding *table, const struct call *call)
+{
+	return call->newer == CALL_NONE ? NULL : &table->pool[call->newer];
+}
+
 uint32_t
 outstanding_token(const struct outstanding *table, const struct call *call)
 {

@@ -34,7 +34,8 @@ struct shard {
 };
 
 struct pipeline {
-	struct source_set *sources;
+	struct source_set *sources;	/* NULL: packets are pushed */
+	const struct source_facts *told;	/* then */
 	struct reorder *reorder;
 	struct duplicates *duplicates;
 	struct defragment *defragment;
@@ -120,17 +121,29 @@ make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
 	}
 }
 
+static unsigned
+count_files(const struct pipeline *pipeline)
+{
+	return pipeline->sources != NULL ? source_set_count(pipeline->sources) : 1;
+}
+
+static const struct source_facts *
+file_of(const struct pipeline *pipeline, unsigned index)
+{
+	return pipeline->sources != NULL ? source_set_facts(pipeline->sources, index) : pipeline->told;
+}
+
 static void
 note_files(struct pipeline *pipeline)
 {
 	struct capture_facts *facts = &pipeline->facts;
 
-	facts->file_count = source_set_count(pipeline->sources);
+	facts->file_count = count_files(pipeline);
 	pipeline->files = g_new0(struct source_facts, MAX(facts->file_count, 1));
 	facts->files = pipeline->files;
 	facts->dropped_by_kernel = -1;
 	for (unsigned i = 0; i < facts->file_count; i++) {
-		const struct source_facts *file = source_set_facts(pipeline->sources, i);
+		const struct source_facts *file = file_of(pipeline, i);
 
 		pipeline->files[i] = *file;
 		facts->bytes += file->bytes;
@@ -141,19 +154,12 @@ note_files(struct pipeline *pipeline)
 	}
 }
 
-struct pipeline *
-pipeline_new(const char *const *paths, const char *filter, const struct pipeline_limits *limits,
-    op_sink_fn *sink, void *context, GError **error)
+static struct pipeline *
+new_pipeline(const struct pipeline_limits *limits, op_sink_fn *sink, void *context)
 {
-	struct source_set *sources = source_set_open(paths, filter, error);
-	struct pipeline *pipeline;
+	struct pipeline *pipeline = g_new0(struct pipeline, 1);
 
-	if (sources == NULL)
-		return NULL;
-	pipeline = g_new0(struct pipeline, 1);
-	pipeline->sources = sources;
 	pipeline->reorder = reorder_new();
-	source_set_on_gone(sources, reorder_gone, pipeline->reorder);
 	pipeline->duplicates = duplicates_new();
 	pipeline->defragment = defragment_new();
 	pipeline->lines = lines_new();
@@ -166,6 +172,32 @@ pipeline_new(const char *const *paths, const char *filter, const struct pipeline
 	pipeline->next_tick_ns = INT64_MIN;
 	pipeline->newest_ns = INT64_MIN;
 	make_shards(pipeline, limits);
+	return pipeline;
+}
+
+struct pipeline *
+pipeline_new(const char *const *paths, const char *filter, const struct pipeline_limits *limits,
+    op_sink_fn *sink, void *context, GError **error)
+{
+	struct source_set *sources = source_set_open(paths, filter, error);
+	struct pipeline *pipeline;
+
+	if (sources == NULL)
+		return NULL;
+	pipeline = new_pipeline(limits, sink, context);
+	pipeline->sources = sources;
+	source_set_on_gone(sources, reorder_gone, pipeline->reorder);
+	note_files(pipeline);
+	return pipeline;
+}
+
+struct pipeline *
+pipeline_new_live(const struct source_facts *told, const struct pipeline_limits *limits, op_sink_fn *sink,
+    void *context)
+{
+	struct pipeline *pipeline = new_pipeline(limits, sink, context);
+
+	pipeline->told = told;
 	note_files(pipeline);
 	return pipeline;
 }
@@ -362,33 +394,32 @@ pipeline_side(const struct pipeline *pipeline, enum pair_side *side)
 	return told;
 }
 
-/* What the files had told of themselves by their end. */
+/* What the files have told of themselves so far; files: room for them, which facts borrow. */
 static void
-gather_files(struct pipeline *pipeline)
+gather_files(const struct pipeline *pipeline, struct source_facts *files, struct capture_facts *facts)
 {
-	struct capture_facts *facts = &pipeline->facts;
-
 	facts->snaplen = 0;
+	facts->files = files;
 	for (unsigned i = 0; i < facts->file_count; i++) {
-		const struct source_facts *file = source_set_facts(pipeline->sources, i);
+		const struct source_facts *file = file_of(pipeline, i);
 
-		pipeline->files[i] = *file;
+		files[i] = *file;
 		if (file->snaplen > 0)
 			facts->snaplen = facts->snaplen > 0 ? MIN(facts->snaplen, file->snaplen) : file->snaplen;
 		if (file->dropped_by_kernel >= 0)
 			facts->dropped_by_kernel = MAX(facts->dropped_by_kernel, 0) + file->dropped_by_kernel;
 		facts->bad_blocks += file->bad_blocks;
 	}
-	facts->comments = source_set_comments(pipeline->sources, &facts->comment_count);
+	if (pipeline->sources != NULL)
+		facts->comments = source_set_comments(pipeline->sources, &facts->comment_count);
 }
 
 static void
-gather(struct pipeline *pipeline)
+gather(const struct pipeline *pipeline, struct source_facts *files, struct capture_facts *facts)
 {
-	struct capture_facts *facts = &pipeline->facts;
-	const GError *trouble = source_set_trouble(pipeline->sources);
+	const GError *trouble = pipeline->sources != NULL ? source_set_trouble(pipeline->sources) : NULL;
 
-	gather_files(pipeline);
+	gather_files(pipeline, files, facts);
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_counters_add(&facts->tcp, stream_counters(pipeline->shard[i].stream));
 		datagram_counters_add(&facts->udp, datagrams_counters(pipeline->shard[i].datagrams));
@@ -403,6 +434,38 @@ gather(struct pipeline *pipeline)
 	facts->side_detected = side_of(&facts->tcp, &facts->detected_side);
 }
 
+void
+pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts)
+{
+	uint64_t ended = 0;
+
+	*facts = pipeline->facts;
+	if (pipeline->over) {
+		facts->files = g_memdup2(facts->files, facts->file_count * sizeof *facts->files);
+		facts->tcp.round_trip[0] = facts->tcp.round_trip[1] = (struct dist){ 0 };
+		dist_merge(&facts->tcp.round_trip[0], &pipeline->facts.tcp.round_trip[0]);
+		dist_merge(&facts->tcp.round_trip[1], &pipeline->facts.tcp.round_trip[1]);
+		return;
+	}
+	gather(pipeline, g_new0(struct source_facts, MAX(facts->file_count, 1)), facts);
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
+		stream_counters_add_open(&facts->tcp, pipeline->shard[i].stream);
+		calls_waiting_add(&facts->waiting, pipeline->shard[i].calls, pipeline->newest_ns);
+	}
+	for (unsigned outcome = 0; outcome < OP_OUTCOMES; outcome++)
+		ended += facts->rpc.outcomes[outcome];
+	facts->rpc.outcomes[OP_IN_FLIGHT] += facts->rpc.calls - ended;
+}
+
+void
+pipeline_facts_clear(struct capture_facts *facts)
+{
+	dist_clear(&facts->tcp.round_trip[0]);
+	dist_clear(&facts->tcp.round_trip[1]);
+	g_free((void *)facts->files);
+	*facts = (struct capture_facts){ 0 };
+}
+
 static void
 finish(struct pipeline *pipeline)
 {
@@ -411,7 +474,7 @@ finish(struct pipeline *pipeline)
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++)
 		finish_shard(&pipeline->shard[i], end_ns);
 	reconnect_finish(pipeline->reconnect);
-	gather(pipeline);
+	gather(pipeline, pipeline->files, &pipeline->facts);
 	pipeline->over = true;
 }
 
@@ -426,6 +489,14 @@ set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 	pipeline->newest_ns = pipeline->next_tick_ns = now_ns;
 }
 
+static void
+take_popped(struct pipeline *pipeline, const struct packet *packet, bool stepped)
+{
+	if (stepped)
+		set_clock_back(pipeline, packet->ts_ns);
+	take_packet(pipeline, packet);
+}
+
 /* Packets whose turn has come; at the end all of them. */
 static void
 take_waiting(struct pipeline *pipeline, bool drain)
@@ -433,11 +504,8 @@ take_waiting(struct pipeline *pipeline, bool drain)
 	const struct packet *packet;
 	bool stepped;
 
-	while ((packet = reorder_pop(pipeline->reorder, drain, &stepped)) != NULL) {
-		if (stepped)
-			set_clock_back(pipeline, packet->ts_ns);
-		take_packet(pipeline, packet);
-	}
+	while ((packet = reorder_pop(pipeline->reorder, drain, &stepped)) != NULL)
+		take_popped(pipeline, packet, stepped);
 }
 
 bool
@@ -449,8 +517,7 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 		struct packet *packet = reorder_room(pipeline->reorder);
 
 		if (source_set_next(pipeline->sources, packet) != SOURCE_PACKET) {
-			take_waiting(pipeline, true);
-			finish(pipeline);
+			pipeline_end(pipeline);
 			return false;
 		}
 		note_packet(pipeline, packet);
@@ -461,9 +528,40 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 }
 
 void
+pipeline_push(struct pipeline *pipeline, const struct packet *packet)
+{
+	note_packet(pipeline, packet);
+	reorder_copy(pipeline->reorder, packet);
+	take_waiting(pipeline, false);
+}
+
+void
+pipeline_pass_time(struct pipeline *pipeline, int64_t now_ns)
+{
+	const struct packet *packet;
+	int64_t oldest_ns;
+	bool stepped;
+
+	while (reorder_oldest_ns(pipeline->reorder, &oldest_ns) && oldest_ns <= now_ns &&
+	    (packet = reorder_pop(pipeline->reorder, true, &stepped)) != NULL)
+		take_popped(pipeline, packet, stepped);
+}
+
+void
+pipeline_end(struct pipeline *pipeline)
+{
+	if (pipeline->over)
+		return;
+	take_waiting(pipeline, true);
+	finish(pipeline);
+}
+
+void
 pipeline_position(const struct pipeline *pipeline, uint64_t *done, uint64_t *all)
 {
-	source_set_position(pipeline->sources, done, all);
+	*done = *all = 0;
+	if (pipeline->sources != NULL)
+		source_set_position(pipeline->sources, done, all);
 }
 
 const struct capture_facts *
@@ -481,5 +579,5 @@ pipeline_trouble(const struct pipeline *pipeline)
 bool
 pipeline_can_rewind(const struct pipeline *pipeline)
 {
-	return source_set_can_rewind(pipeline->sources);
+	return pipeline->sources != NULL && source_set_can_rewind(pipeline->sources);
 }

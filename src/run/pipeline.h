@@ -34,12 +34,33 @@ struct pipeline *pipeline_new(const char *const *paths, const char *filter,
 typedef void tcp_event_fn(void *context, const struct tcp_event *event);
 void pipeline_set_event_sink(struct pipeline *pipeline, tcp_event_fn *sink);
 void pipeline_free(struct pipeline *pipeline);
+
+/*
+ * A pipeline without a source of its own: packets are pushed, with which it
+ * becomes what the same packets in a file are. told: what their source says of
+ * itself, read whenever facts are asked for; borrowed.
+ */
+struct pipeline *pipeline_new_live(const struct source_facts *told, const struct pipeline_limits *limits,
+    op_sink_fn *sink, void *context);
+/* A packet, whose bytes are borrowed for the call. */
+void pipeline_push(struct pipeline *pipeline, const struct packet *packet);
+/* Nothing stamped up to now_ns follows any more: what waited for it goes on. */
+void pipeline_pass_time(struct pipeline *pipeline, int64_t now_ns);
+/* No packet follows: as the end of a file. */
+void pipeline_end(struct pipeline *pipeline);
 /* Handles up to so many packets; false when the capture is at its end and every operation was given out. */
 bool pipeline_step(struct pipeline *pipeline, unsigned packets);
 /* Bytes read so far and in all, for progress; safe from another thread; 0 in all: a stream. */
 void pipeline_position(const struct pipeline *pipeline, uint64_t *done, uint64_t *all);
 /* Valid after the last step; borrowed. facts->side is left to the caller. */
 const struct capture_facts *pipeline_facts(const struct pipeline *pipeline);
+/*
+ * The same at any time between two calls, as if the capture ended now: calls
+ * without a reply count as in flight, facts->waiting tells of them, and what
+ * waits behind a hole does not count. Cleared by the caller; borrows as above.
+ */
+void pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts);
+void pipeline_facts_clear(struct capture_facts *facts);
 /* Why reading stopped early: GError text, or NULL. */
 const char *pipeline_trouble(const struct pipeline *pipeline);
 /* The side that the round trips so far speak for; false: they do not tell. */

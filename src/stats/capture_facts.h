@@ -41,6 +41,7 @@ struct capture_facts {
 	struct stream_counters tcp;
 	struct datagram_counters udp;
 	struct rpc_counters rpc;
+	struct calls_waiting waiting;	/* while the capture goes on */
 	uint64_t paired_calls;		/* a client's: matched or partial */
 	uint64_t against_clock;		/* of its matched calls: request or reply is below zero by its aligned clock */
 	const struct lines *lines;	/* rates of data between hosts; NULL: not measured; borrowed */

@@ -53,18 +53,24 @@ stream_count_loss(struct stream *stream, const struct half *half, const struct s
 	counters->last_loss_ns = MAX(counters->last_loss_ns, slice->seen_ns);
 }
 
-void
-stream_count_over(struct stream *stream, const struct connection *connection)
+static void
+count_over(struct stream_counters *counters, const struct connection *connection)
 {
 	const struct half *half = connection->half;
 
-	stream->counters.rpc_connections++;
+	counters->rpc_connections++;
 	if (!half[0].captured || !half[1].captured)
-		stream->counters.one_direction++;
+		counters->one_direction++;
 	else if (!half[0].from_start || !half[1].from_start)
-		stream->counters.mid_stream++;
+		counters->mid_stream++;
 	for (int direction = 0; connection->caller >= 0 && direction < 2; direction++)
-		stream->counters.unacked_bytes[direction != connection->caller] += (uint64_t)half[direction].most_unacked;
+		counters->unacked_bytes[direction != connection->caller] += (uint64_t)half[direction].most_unacked;
+}
+
+void
+stream_count_over(struct stream *stream, const struct connection *connection)
+{
+	count_over(&stream->counters, connection);
 }
 
 static bool
@@ -288,6 +294,19 @@ stream_finish(struct stream *stream, int64_t now_ns)
 
 		if (connection->phase != CONNECTION_FREE)
 			tcp_close(stream, connection, stream->now_ns, END_OF_CAPTURE);
+	}
+}
+
+void
+stream_counters_add_open(struct stream_counters *sum, const struct stream *stream)
+{
+	uint32_t capacity = flow_table_capacity(stream->flows);
+
+	for (uint32_t i = 0; i < capacity; i++) {
+		const struct connection *connection = flow_table_at(stream->flows, i);
+
+		if (connection->phase == CONNECTION_TRACKED && connection->rpc)
+			count_over(sum, connection);
 	}
 }
 

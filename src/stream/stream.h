@@ -167,6 +167,8 @@ void stream_clock_set_back(struct stream *stream, int64_t now_ns);
 /* The capture ends: what is held is decided, every connection is over. */
 void stream_finish(struct stream *stream, int64_t now_ns);
 const struct stream_counters *stream_counters(const struct stream *stream);
+/* Adds what only counts when a connection is over, of those that are not, to a sum. */
+void stream_counters_add_open(struct stream_counters *sum, const struct stream *stream);
 /* Adds the counters of one shard to a sum that begins as zeros. */
 void stream_counters_add(struct stream_counters *sum, const struct stream_counters *part);
 /* Which end of a connection sends the calls; the sink says so once it knows (for round_trip). */

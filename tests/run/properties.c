@@ -42,6 +42,7 @@ static const struct property {
 	{ "a constant added to a clock changes nothing but the offset", prop_shifted },
 	{ "a smaller snap length never changes a time", prop_cut_packets },
 	{ "a capture cut in two is the whole", prop_cut_file },
+	{ "packets that are pushed are the file", prop_pushed },
 };
 
 static bool

@@ -24,4 +24,7 @@ bool has_late_copies(const struct trace *trace);
 /* invariants.c: what must not matter does not */
 property_fn prop_threads, prop_permuted, prop_permuted_ties, prop_shifted, prop_cut_packets, prop_cut_file;
 
+/* pushed.c: a replayed file is the file */
+property_fn prop_pushed;
+
 #endif
