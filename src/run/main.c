@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "capture/interfaces.h"
 #include "run/engine.h"
 
 /* The commands for --how-to-capture, without a capture and so without names. */
@@ -15,6 +16,37 @@ show_commands(enum capture_system system, struct log *log)
 		return EXIT_REPORT;
 	log_line(log, LOG_QUIET, "run", "cannot write standard output");
 	return EXIT_FAILED;
+}
+
+static int
+list_interfaces(struct log *log)
+{
+	GError *error = NULL;
+	int status = EXIT_FAILED;
+
+	if (!interfaces_print(stdout, &error)) {
+		log_line(log, LOG_QUIET, "capture", "%s", error->message);
+		g_error_free(error);
+	} else if (fflush(stdout) != 0) {
+		log_line(log, LOG_QUIET, "run", "cannot write standard output");
+	} else {
+		status = EXIT_REPORT;
+	}
+	return status;
+}
+
+static int
+run(const struct options *options, struct log *log)
+{
+	if (options->show_commands)
+		return show_commands(options->system, log);
+	if (options->list_interfaces)
+		return list_interfaces(log);
+	if (options->interface != NULL) {
+		log_line(log, LOG_QUIET, "run", "live capture is not built in yet");
+		return EXIT_FAILED;
+	}
+	return engine_run(options, log);
 }
 
 int
@@ -38,7 +70,7 @@ main(int argc, char **argv)
 		g_error_free(error);
 		status = EXIT_USAGE;
 	} else if (result == OPTIONS_RUN) {
-		status = options.show_commands ? show_commands(options.system, log) : engine_run(&options, log);
+		status = run(&options, log);
 	} else if (fflush(stdout) != 0) {
 		log_line(log, LOG_QUIET, "run", "cannot write standard output");
 		status = EXIT_FAILED;

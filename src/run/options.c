@@ -12,6 +12,8 @@
 
 #include "base/errors.h"
 #include "capture/source.h"
+#include "run/options_live.h"
+#include "run/values.h"
 
 enum { TOP_DEFAULT = 10, TOP_MOST = 10000, THREADS_MOST = 256 };
 
@@ -25,7 +27,17 @@ static const struct option long_options[] = {
 	{ "server", required_argument, NULL, OPTION_SERVER },
 	{ "client", required_argument, NULL, OPTION_CLIENT },
 	{ "side", required_argument, NULL, OPTION_SIDE },
+	{ "interface", required_argument, NULL, 'i' },
+	{ "list-interfaces", no_argument, NULL, 'D' },
+	{ "write", required_argument, NULL, 'w' },
+	{ "snaplen", required_argument, NULL, 's' },
+	{ "buffer-size", required_argument, NULL, 'B' },
+	{ "interval", required_argument, NULL, OPTION_INTERVAL },
+	{ "duration", required_argument, NULL, OPTION_DURATION },
+	{ "count", required_argument, NULL, 'c' },
+	{ "user", required_argument, NULL, 'Z' },
 	{ "filter", required_argument, NULL, 'f' },
+	{ "port", required_argument, NULL, 'p' },
 	{ "clock", required_argument, NULL, OPTION_CLOCK },
 	{ "swap", no_argument, NULL, OPTION_SWAP },
 	{ "json", optional_argument, NULL, OPTION_JSON },
@@ -46,17 +58,33 @@ static const struct option long_options[] = {
 static const char help_text[] =
     "Usage: nfscorr [OPTION...] SERVER CLIENT [CLIENT...]\n"
     "       nfscorr [OPTION...] --side=server|client CAPTURE\n"
+    "       nfscorr [OPTION...] -i INTERFACE [SERVER]\n"
     "\n"
     "Matches the NFS calls of a capture made on the server with those of captures\n"
     "made on its clients, and tells for each where its time went: server, network\n"
     "or client. A capture is a pcap file, - for standard input, or a directory or\n"
-    "quoted glob of rotated files.\n"
+    "quoted glob of rotated files. With -i the client is this host, live.\n"
     "\n"
     "What is read\n"
     "      --server=F          a file of the server's capture; again: one more file of it\n"
     "      --client=F          a client's capture; again: another client\n"
     "      --side=S            what a single capture is: server or client (detected)\n"
     "  -f, --filter=BPF        keep only packets that match a pcap-filter expression\n"
+    "  -p, --port=N            a port of NFS beside 2049; may be repeated\n"
+    "\n"
+    "Live\n"
+    "  -i, --interface=NAME    capture on an interface, or any\n"
+    "  -D, --list-interfaces   the interfaces there are, and stop\n"
+    "      --interval=S        seconds between reports (5)\n"
+    "      --duration=S        stop after so many seconds\n"
+    "  -c, --count=N           stop after N calls\n"
+    "  -w, --write=F           also save the packets\n"
+    "  -C MB, -G S, -W N       rotate that file as tcpdump does: by millions of bytes,\n"
+    "                          by seconds (F as in strftime), N files\n"
+    "  -s, --snaplen=N         bytes kept per packet (headers; 0: all)\n"
+    "  -B, --buffer-size=KIB   the kernel's ring (32768)\n"
+    "  -Z, --user=NAME         the user to become once all is open (who called sudo,\n"
+    "                          else nobody)\n"
     "\n"
     "How it is correlated\n"
     "      --clock=auto|none|NS  estimate the clock offset (default), do not, or use\n"
@@ -84,74 +112,6 @@ static const char help_text[] =
     "could be correlated.\n";
 
 static bool
-wrong(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static bool
-wrong(GError **error, const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE, "%s", text);
-	g_free(text);
-	return false;
-}
-
-/* A whole number within bounds and nothing behind it. */
-static bool
-read_number(const char *name, const char *text, int64_t least, int64_t most, int64_t *value, GError **error)
-{
-	char *end;
-
-	*value = g_ascii_strtoll(text, &end, 10);
-	if (*text == '\0' || *end != '\0' || *value < least || *value > most)
-		return wrong(error, "--%s=%s: not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
-		    name, text, least, most);
-	return true;
-}
-
-static bool
-read_choice(const char *name, const char *text, const char *const *choices, unsigned count, unsigned *choice,
-    GError **error)
-{
-	GString *list;
-
-	for (*choice = 0; *choice < count; (*choice)++)
-		if (strcmp(text, choices[*choice]) == 0)
-			return true;
-	list = g_string_new(NULL);
-	for (unsigned i = 0; i < count; i++)
-		g_string_append_printf(list, "%s%s", i > 0 ? ", " : "", choices[i]);
-	wrong(error, "--%s=%s: not one of %s", name, text, list->str);
-	g_string_free(list, TRUE);
-	return false;
-}
-
-/* 512M, 4G, 100000000: bytes, with a unit of 1024. */
-static bool
-read_size(const char *name, const char *text, uint64_t *bytes, GError **error)
-{
-	static const char units[] = "KMGT";
-	char *end;
-	const char *unit;
-	uint64_t value = g_ascii_strtoull(text, &end, 10);
-	unsigned shift = 0;
-
-	unit = *end != '\0' ? strchr(units, g_ascii_toupper(*end)) : NULL;
-	if (unit != NULL) {
-		shift = 10 * ((unsigned)(unit - units) + 1);
-		end++;
-	}
-	if (*text == '-' || end == text || *end != '\0' || value == 0 || value > UINT64_MAX >> (shift + 1))
-		return wrong(error, "--%s=%s: not a size such as 512M or 4G", name, text);
-	*bytes = value << shift;
-	return true;
-}
-
-static bool
 read_clock(struct options *options, const char *text, GError **error)
 {
 	options->clock_mode = CLOCK_AUTO;
@@ -161,8 +121,8 @@ read_clock(struct options *options, const char *text, GError **error)
 	if (strcmp(text, "none") == 0)
 		return true;
 	options->clock_mode = CLOCK_GIVEN;
-	return read_number("clock", text, -(INT64_MAX / 4), INT64_MAX / 4, &options->clock_given_ns, error) ||
-	    (g_clear_error(error), wrong(error, "--clock=%s: auto, none or a whole number of nanoseconds", text));
+	return value_number("clock", text, -(INT64_MAX / 4), INT64_MAX / 4, &options->clock_given_ns, error) ||
+	    (g_clear_error(error), value_wrong(error, "--clock=%s: auto, none or a whole number of nanoseconds", text));
 }
 
 static bool
@@ -173,7 +133,7 @@ read_ops(struct options *options, const char *path, GError **error)
 	else if (g_str_has_suffix(path, ".ndjson"))
 		options->ops_format = OPS_NDJSON;
 	else
-		return wrong(error, "--ops=%s: the name must end in .csv or .ndjson", path);
+		return value_wrong(error, "--ops=%s: the name must end in .csv or .ndjson", path);
 	g_free(options->ops_path);
 	options->ops_path = g_strdup(path);
 	return true;
@@ -244,13 +204,13 @@ take_choice(struct options *options, int id, const char *text, GError **error)
 	bool ok;
 
 	if (id == OPTION_SIDE) {
-		ok = read_choice("side", text, sides, G_N_ELEMENTS(sides), &choice, error);
+		ok = value_choice("side", text, sides, G_N_ELEMENTS(sides), &choice, error);
 		options->side = choice == 0 ? SIDE_SERVER : SIDE_CLIENT;
 	} else if (id == OPTION_COLOR) {
-		ok = read_choice("color", text, colors, G_N_ELEMENTS(colors), &choice, error);
+		ok = value_choice("color", text, colors, G_N_ELEMENTS(colors), &choice, error);
 		options->color = (enum color_mode)choice;
 	} else {
-		ok = read_choice("how-to-capture", text, capture_system_names, CAPTURE_SYSTEMS, &choice, error);
+		ok = value_choice("how-to-capture", text, capture_system_names, CAPTURE_SYSTEMS, &choice, error);
 		options->system = (enum capture_system)choice;
 		options->show_commands = true;
 	}
@@ -264,14 +224,14 @@ take_number(struct options *options, int id, const char *text, GError **error)
 	bool ok;
 
 	if (id == OPTION_MEMORY)
-		return read_size("max-memory", text, &options->max_memory, error);
+		return value_size("max-memory", text, &options->max_memory, error);
 	if (id == OPTION_CLOCK)
 		return read_clock(options, text, error);
 	if (id == OPTION_TOP) {
-		ok = read_number("top", text, 0, TOP_MOST, &value, error);
+		ok = value_number("top", text, 0, TOP_MOST, &value, error);
 		options->top = (unsigned)value;
 	} else {
-		ok = read_number("threads", text, 1, THREADS_MOST, &value, error);
+		ok = value_number("threads", text, 1, THREADS_MOST, &value, error);
 		options->threads = (unsigned)value;
 	}
 	return ok;
@@ -280,6 +240,12 @@ take_number(struct options *options, int id, const char *text, GError **error)
 static bool
 take_option(struct options *options, int id, GError **error)
 {
+	bool known;
+
+	if (!options_take_live(options, id, optarg, &known, error))
+		return false;
+	if (known)
+		return true;
 	switch (id) {
 	case OPTION_SERVER:
 		expand(options->server, optarg);
@@ -333,12 +299,12 @@ refuse(char **argv, int id, GError **error)
 	const char *given = optind > 0 ? argv[optind - 1] : "";
 
 	if (id == ':')
-		return wrong(error, "%s: a value is missing", given);
+		return value_wrong(error, "%s: a value is missing", given);
 	if (g_str_has_prefix(given, "--") && strchr(given, '=') != NULL)
-		return wrong(error, "%s: no such option, or it takes no value; nfscorr --help lists them", given);
+		return value_wrong(error, "%s: no such option, or it takes no value; nfscorr --help lists them", given);
 	if (optopt > 0 && optopt < 256)
-		return wrong(error, "-%c: no such option; nfscorr --help lists them", optopt);
-	return wrong(error, "%s: %s; nfscorr --help lists the options", given,
+		return value_wrong(error, "-%c: no such option; nfscorr --help lists them", optopt);
+	return value_wrong(error, "%s: %s; nfscorr --help lists the options", given,
 	    optopt >= 256 ? "this option takes no value" : "no such option");
 }
 
@@ -348,15 +314,17 @@ take_captures(struct options *options, int argc, char **argv, GError **error)
 	int left = argc - optind;
 	int first_client = optind;
 
-	if (options->show_commands)
+	if (options->show_commands || options->list_interfaces)
 		return true;
+	if (!options_check_live(options, left, error))
+		return false;
 	if (left > 0 && options->sides_named)
-		return wrong(error, "%s: captures are either named by --server and --client or given in order",
+		return value_wrong(error, "%s: captures are either named by --server and --client or given in order",
 		    argv[optind]);
-	if (left == 0 && !options->sides_named)
-		return wrong(error, "no capture was given; nfscorr --help tells how");
+	if (left == 0 && !options->sides_named && options->interface == NULL)
+		return value_wrong(error, "no capture was given; nfscorr --help tells how");
 	if (left > 1 && options->side != SIDE_DETECT)
-		return wrong(error, "--side goes with a single capture, and %d were given", left);
+		return value_wrong(error, "--side goes with a single capture, and %d were given", left);
 	if (left > 0) {
 		if (options->side != SIDE_CLIENT)
 			expand(options->server, argv[first_client++]);
@@ -369,7 +337,43 @@ take_captures(struct options *options, int argc, char **argv, GError **error)
 		options->clients->pdata[0] = options->server;
 		options->server = client;
 	} else if (options->swap) {
-		return wrong(error, "--swap goes with one capture of the server and one of a client");
+		return value_wrong(error, "--swap goes with one capture of the server and one of a client");
+	}
+	return true;
+}
+
+struct output_name {
+	const char *option;
+	const char *path;	/* NULL: not asked for */
+};
+
+static bool
+is_same(const char *path, const char *other)
+{
+	return strcmp(path, other) == 0 || source_same_file(path, other);
+}
+
+/* No output is an input, nor another output. */
+static bool
+refuse_overwriting(const struct options *options, const GPtrArray *inputs, GError **error)
+{
+	const struct output_name outputs[] = {
+		{ "--json", options->json_path },
+		{ "--ops", options->ops_path },
+		{ "-w", options->write_path },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(outputs); i++) {
+		const char *path = outputs[i].path;
+
+		for (unsigned j = 0; path != NULL && j < inputs->len; j++)
+			if (source_same_file(path, g_ptr_array_index(inputs, j)))
+				return value_wrong(error, "%s is an input and would be overwritten",
+				    (const char *)g_ptr_array_index(inputs, j));
+		for (unsigned j = 0; path != NULL && j < i; j++)
+			if (outputs[j].path != NULL && is_same(path, outputs[j].path))
+				return value_wrong(error, "%s and %s name the same file, %s", outputs[j].option,
+				    outputs[i].option, path);
 	}
 	return true;
 }
@@ -383,25 +387,12 @@ refuse_twins(const struct options *options, GError **error)
 	g_ptr_array_extend(all, options->server, NULL, NULL);
 	for (unsigned c = 0; c < options->clients->len; c++)
 		g_ptr_array_extend(all, g_ptr_array_index(options->clients, c), NULL, NULL);
-	for (unsigned i = 0; i < all->len; i++) {
-		const char *path = g_ptr_array_index(all, i);
-
-		for (unsigned j = 0; j < i; j++) {
-			const char *other = g_ptr_array_index(all, j);
-
-			if (strcmp(path, other) == 0 || source_same_file(path, other))
-				return wrong(error, "%s and %s are the same file: one capture from each side is needed",
-				    other, path);
-		}
-		if ((options->json_path != NULL && source_same_file(options->json_path, path)) ||
-		    (options->ops_path != NULL && source_same_file(options->ops_path, path)))
-			return wrong(error, "%s is an input and would be overwritten", path);
-	}
-	if (options->json_path != NULL && options->ops_path != NULL &&
-	    (strcmp(options->json_path, options->ops_path) == 0 ||
-	    source_same_file(options->json_path, options->ops_path)))
-		return wrong(error, "--json and --ops name the same file, %s", options->ops_path);
-	return true;
+	for (unsigned i = 0; i < all->len; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (is_same(g_ptr_array_index(all, i), g_ptr_array_index(all, j)))
+				return value_wrong(error, "%s and %s are the same file: one capture from each side is needed",
+				    (const char *)g_ptr_array_index(all, j), (const char *)g_ptr_array_index(all, i));
+	return refuse_overwriting(options, all, error);
 }
 
 enum options_result
@@ -412,8 +403,9 @@ options_read(struct options *options, int argc, char **argv, GError **error)
 	*options = (struct options){ .top = TOP_DEFAULT, .progress = true };
 	options->server = g_ptr_array_new_with_free_func(g_free);
 	options->clients = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+	options->ports = g_array_new(FALSE, FALSE, sizeof(uint16_t));
 	opterr = 0;
-	while ((id = getopt_long(argc, argv, ":f:qvhV", long_options, NULL)) != -1) {
+	while ((id = getopt_long(argc, argv, ":f:i:Dw:C:G:W:s:B:c:Z:p:qvhV", long_options, NULL)) != -1) {
 		if (id == 'h') {
 			fputs(help_text, stdout);
 			return OPTIONS_DONE;
@@ -438,7 +430,11 @@ options_clear(struct options *options)
 {
 	g_ptr_array_unref(options->server);
 	g_ptr_array_unref(options->clients);
+	g_array_unref(options->ports);
 	g_free(options->filter);
+	g_free(options->interface);
+	g_free(options->write_path);
+	g_free(options->user);
 	g_free(options->json_path);
 	g_free(options->ops_path);
 }

@@ -23,6 +23,7 @@ struct options {
 	enum clock_mode clock_mode;
 	int64_t clock_given_ns;
 	char *filter;
+	GArray *ports;			/* uint16_t: more ports of NFS */
 	bool json;			/* on standard output, instead of the text */
 	char *json_path;
 	char *ops_path;
@@ -32,6 +33,18 @@ struct options {
 	uint64_t max_memory;		/* bytes; 0: the default caps */
 	bool quiet, verbose, progress;
 	enum color_mode color;
+	char *interface;		/* live; the server, if any, is the one capture then. NULL: captures are read */
+	bool list_interfaces;
+	char *write_path;		/* NULL: packets are not saved */
+	uint64_t write_bytes;		/* of a file, about; 0: however long it gets */
+	unsigned write_seconds;		/* of a file; 0: however long it takes */
+	unsigned write_files;		/* 0: as many as there are */
+	uint32_t snaplen;		/* bytes kept of a packet; 0: headers, as many as it takes */
+	uint32_t buffer_kib;		/* of the kernel's ring; 0: the default */
+	int64_t interval_ns;
+	int64_t duration_ns;		/* 0: until it is ended */
+	uint64_t count;			/* calls; 0: until it is ended */
+	char *user;			/* to become; NULL: who called sudo, or nobody */
 	bool show_commands;		/* --how-to-capture */
 	enum capture_system system;
 };
