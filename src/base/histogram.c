@@ -215,6 +215,31 @@ dist_clear(struct dist *dist)
 	*dist = (struct dist){ 0 };
 }
 
+void
+dist_reset(struct dist *dist)
+{
+	struct histogram *histogram = dist->histogram;
+
+	if (histogram != NULL) {
+		histogram->used = 0;
+		memset(histogram->slot, 0, sizeof(histogram->slot));
+	}
+	*dist = (struct dist){ .histogram = histogram };
+}
+
+void
+dist_copy(struct dist *copy, const struct dist *dist)
+{
+	struct histogram *histogram;
+
+	*copy = *dist;
+	if (dist->histogram == NULL)
+		return;
+	histogram = copy->histogram = g_memdup2(dist->histogram, sizeof(*histogram));
+	histogram->room = histogram->used;
+	histogram->counts = g_memdup2(histogram->counts, histogram->used * sizeof(*histogram->counts));
+}
+
 int64_t
 dist_mean(const struct dist *dist)
 {
@@ -244,6 +269,55 @@ dist_each_bucket(const struct dist *dist, dist_bucket_fn *each, void *context)
 			if (count > 0)
 				each(context, place_lower(place), count);
 		}
+	}
+}
+
+struct ends {
+	int64_t first_lower_ns, last_lower_ns;
+	bool any;
+};
+
+static void
+ends_step(void *context, int64_t lower_ns, uint64_t count)
+{
+	struct ends *ends = context;
+
+	(void)count;
+	if (!ends->any)
+		ends->first_lower_ns = lower_ns;
+	ends->any = true;
+	ends->last_lower_ns = lower_ns;
+}
+
+void
+dist_since(struct dist *since, const struct dist *earlier, const struct dist *now)
+{
+	struct ends ends = { 0 };
+	struct place place;
+
+	*since = (struct dist){ .count = now->count - earlier->count, .sum_ns = now->sum_ns - earlier->sum_ns };
+	if (since->count == 0)
+		return;
+	since->histogram = g_new0(struct histogram, 1);
+	for (place.page = 0; place.page < PAGES; place.page++) {
+		if (now->histogram->slot[place.page] == 0)
+			continue;
+		for (place.bucket = 0; place.bucket < BUCKETS; place.bucket++) {
+			uint64_t before = earlier->count > 0 ? place_count(earlier->histogram, place) : 0;
+			uint64_t count = place_count(now->histogram, place) - before;
+
+			if (count > 0)
+				place_add(since->histogram, place, count);
+		}
+	}
+	dist_each_bucket(since, ends_step, &ends);
+	since->min_ns = now->min_ns;
+	if (earlier->count > 0 && now->min_ns == earlier->min_ns)
+		since->min_ns = MAX(ends.first_lower_ns, now->min_ns);
+	since->max_ns = now->max_ns;
+	if (earlier->count > 0 && now->max_ns == earlier->max_ns) {
+		place = place_of(ends.last_lower_ns);
+		since->max_ns = MIN(ends.last_lower_ns + (int64_t)(place_width(place) - 1), now->max_ns);
 	}
 }
 

@@ -29,6 +29,16 @@ void dist_fetch(const struct dist *dist, int64_t value_ns);
 void dist_merge(struct dist *into, const struct dist *from);
 /* Frees what dist owns and empties it. */
 void dist_clear(struct dist *dist);
+/* Empties it and keeps its memory for the next values. */
+void dist_reset(struct dist *dist);
+/* Makes copy, whatever it held, a distribution of its own that is the same. */
+void dist_copy(struct dist *copy, const struct dist *dist);
+/*
+ * Makes since, whatever it held, the values that came to `now` after it was
+ * `earlier`. Count, sum and buckets are exact; minimum and maximum are where
+ * they are new ones, and else the edges of their buckets.
+ */
+void dist_since(struct dist *since, const struct dist *earlier, const struct dist *now);
 
 /* The sum over the count, rounded to the nearest nanosecond, halves away from zero; count > 0. */
 int64_t dist_mean(const struct dist *dist);

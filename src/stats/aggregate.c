@@ -13,6 +13,7 @@
 
 struct aggregate {
 	unsigned captures;
+	bool interval;			/* no breakdowns; calls in flight have rows */
 	struct row_keys keys;
 	struct side_row *(*side)[ROW_KEYS];	/* a capture; NULL where nothing was counted */
 	struct matched_row *matched[ROW_KEYS];
@@ -31,12 +32,13 @@ struct aggregate {
 	GPtrArray *breakdown_view[BREAKDOWN_KINDS];
 };
 
-struct aggregate *
-aggregate_new(unsigned captures, unsigned top)
+static struct aggregate *
+aggregate_make(unsigned captures, unsigned top, bool interval)
 {
 	struct aggregate *aggregate = g_new0(struct aggregate, 1);
 
 	aggregate->captures = captures;
+	aggregate->interval = interval;
 	row_keys_init(&aggregate->keys);
 	aggregate->side = g_malloc0_n(captures, sizeof(*aggregate->side));
 	aggregate->flight = g_new0(struct flight, captures);
@@ -52,13 +54,108 @@ aggregate_new(unsigned captures, unsigned top)
 		aggregate->side_view[i] = g_ptr_array_new();
 	aggregate->matched_view = g_ptr_array_new();
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		aggregate->breakdown[kind] = breakdown_new(kind, &aggregate->keys);
+		if (!interval)
+			aggregate->breakdown[kind] = breakdown_new(kind, &aggregate->keys);
 		aggregate->breakdown_view[kind] = g_ptr_array_new();
 	}
 	aggregate->slowest = slowest_new(top);
 	aggregate->alone[PAIR_SERVER] = slowest_new(captures == 1 ? top : 0);
 	aggregate->alone[PAIR_CLIENT] = slowest_new(captures == 1 ? top : 0);
 	return aggregate;
+}
+
+struct aggregate *
+aggregate_new(unsigned captures, unsigned top)
+{
+	return aggregate_make(captures, top, false);
+}
+
+struct aggregate *
+aggregate_new_interval(unsigned captures)
+{
+	return aggregate_make(captures, 0, true);
+}
+
+static void
+copy_capture(struct aggregate *copy, const struct aggregate *aggregate, unsigned capture)
+{
+	for (unsigned number = 0; number < ROW_KEYS; number++)
+		copy->side[capture][number] = side_row_copy(aggregate->side[capture][number]);
+	transit_copy(&copy->transit[capture], &aggregate->transit[capture]);
+	chains_copy(&copy->chains[capture], &aggregate->chains[capture]);
+	copy->side_view[capture] = g_ptr_array_new();
+	if (aggregate->concurrency[capture] != NULL)
+		copy->concurrency[capture] = concurrency_copy(aggregate->concurrency[capture]);
+	if (aggregate->threads[capture] != NULL)
+		copy->threads[capture] = threads_copy(aggregate->threads[capture]);
+}
+
+struct aggregate *
+aggregate_copy(const struct aggregate *aggregate)
+{
+	struct aggregate *copy = g_memdup2(aggregate, sizeof(*aggregate));
+	unsigned captures = aggregate->captures;
+
+	copy->side = g_malloc0_n(captures, sizeof(*copy->side));
+	copy->flight = g_memdup2(aggregate->flight, captures * sizeof(*copy->flight));
+	copy->serial = g_memdup2(aggregate->serial, captures * sizeof(*copy->serial));
+	copy->chains = g_new0(struct chains, captures);
+	copy->transit = g_new0(struct transit, captures);
+	copy->concurrency = g_new0(struct concurrency *, captures);
+	copy->threads = g_new0(struct threads *, captures);
+	copy->side_view = g_new0(GPtrArray *, captures);
+	for (unsigned i = 0; i < captures; i++)
+		copy_capture(copy, aggregate, i);
+	for (unsigned number = 0; number < ROW_KEYS; number++)
+		copy->matched[number] = matched_row_copy(aggregate->matched[number]);
+	copy->matched_view = g_ptr_array_new();
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
+		if (aggregate->breakdown[kind] != NULL)
+			copy->breakdown[kind] = breakdown_copy(aggregate->breakdown[kind], &copy->keys);
+		copy->breakdown_view[kind] = g_ptr_array_new();
+	}
+	copy->slowest = slowest_copy(aggregate->slowest);
+	for (unsigned side = PAIR_SERVER; side <= PAIR_CLIENT; side++)
+		copy->alone[side] = slowest_copy(aggregate->alone[side]);
+	return copy;
+}
+
+static struct concurrency *
+concurrency_of(struct aggregate *aggregate, unsigned capture)
+{
+	if (aggregate->concurrency[capture] == NULL)
+		aggregate->concurrency[capture] = concurrency_new((1u << CONCURRENCY_VIEWS) - 1);
+	return aggregate->concurrency[capture];
+}
+
+static void
+reset_capture(struct aggregate *aggregate, unsigned capture, int64_t from_ns)
+{
+	for (unsigned number = 0; number < aggregate->keys.count; number++) {
+		if (aggregate->side[capture][number] != NULL)
+			side_row_reset(aggregate->side[capture][number]);
+	}
+	transit_reset(&aggregate->transit[capture]);
+	chains_clear(&aggregate->chains[capture]);
+	concurrency_reset(concurrency_of(aggregate, capture), from_ns);
+	if (aggregate->threads[capture] != NULL)
+		threads_reset(aggregate->threads[capture]);
+	aggregate->flight[capture] = (struct flight){ 0 };
+	aggregate->serial[capture] = (struct serial){ 0 };
+	aggregate->chains[capture] = (struct chains){ 0 };
+}
+
+void
+aggregate_reset(struct aggregate *aggregate, const int64_t *from_ns)
+{
+	for (unsigned i = 0; i < aggregate->captures; i++)
+		reset_capture(aggregate, i, from_ns[i]);
+	for (unsigned number = 0; number < aggregate->keys.count; number++) {
+		if (aggregate->matched[number] != NULL)
+			matched_row_reset(aggregate->matched[number]);
+	}
+	row_keys_init(&aggregate->keys);
+	aggregate->totals = (struct aggregate_totals){ 0 };
 }
 
 void
@@ -101,10 +198,10 @@ side_row(struct aggregate *aggregate, unsigned capture, unsigned number)
 {
 	struct side_row **row = &aggregate->side[capture][number];
 
-	if (*row == NULL) {
+	if (*row == NULL)
 		*row = g_new0(struct side_row, 1);
+	if (side_row_is_empty(*row))
 		(*row)->key = aggregate->keys.key[number];
-	}
 	return *row;
 }
 
@@ -113,19 +210,11 @@ matched_row(struct aggregate *aggregate, unsigned number)
 {
 	struct matched_row **row = &aggregate->matched[number];
 
-	if (*row == NULL) {
+	if (*row == NULL)
 		*row = g_new0(struct matched_row, 1);
+	if ((*row)->count == 0)
 		(*row)->key = aggregate->keys.key[number];
-	}
 	return *row;
-}
-
-static struct concurrency *
-concurrency_of(struct aggregate *aggregate, unsigned capture)
-{
-	if (aggregate->concurrency[capture] == NULL)
-		aggregate->concurrency[capture] = concurrency_new((1u << CONCURRENCY_VIEWS) - 1);
-	return aggregate->concurrency[capture];
 }
 
 void
@@ -180,7 +269,8 @@ aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs
 
 	if (!callback)
 		add_facts(aggregate, capture, op);
-	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED)
+	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED &&
+	    (op->outcome != OP_IN_FLIGHT || !aggregate->interval))
 		return;
 	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
 	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || callback)
@@ -239,7 +329,8 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 	number = row_number(&aggregate->keys, &key);
 	/* first all rows: what they count in is under way while the others are looked for */
 	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		row[kind] = breakdown_row_of(aggregate->breakdown[kind], pair, number);
+		row[kind] = aggregate->interval ? NULL :
+		    breakdown_row_of(aggregate->breakdown[kind], pair, number);
 		if (row[kind] != NULL)
 			dist_fetch(&row[kind]->total, pair->parts.total_ns);
 	}
@@ -318,7 +409,7 @@ aggregate_merge(struct aggregate *into, const struct aggregate *from)
 		if (from->threads[i] != NULL)
 			threads_merge(into->threads[i], from->threads[i]);
 	}
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS && !into->interval && !from->interval; kind++)
 		breakdown_merge(into->breakdown[kind], from->breakdown[kind]);
 	slowest_merge(into->slowest, from->slowest);
 	slowest_merge(into->alone[PAIR_SERVER], from->alone[PAIR_SERVER]);
@@ -341,8 +432,10 @@ aggregate_side(struct aggregate *aggregate, unsigned capture, unsigned *count)
 
 	g_ptr_array_set_size(view, 0);
 	for (unsigned number = 0; number < aggregate->keys.count; number++) {
-		if (aggregate->side[capture][number] != NULL)
-			g_ptr_array_add(view, aggregate->side[capture][number]);
+		struct side_row *row = aggregate->side[capture][number];
+
+		if (row != NULL && !side_row_is_empty(row))
+			g_ptr_array_add(view, row);
 	}
 	if (view->len > 0)
 		qsort(view->pdata, view->len, sizeof(*view->pdata), compare_sides);
@@ -365,7 +458,7 @@ aggregate_matched(struct aggregate *aggregate, unsigned *count)
 
 	g_ptr_array_set_size(view, 0);
 	for (unsigned number = 0; number < aggregate->keys.count; number++) {
-		if (aggregate->matched[number] != NULL)
+		if (aggregate->matched[number] != NULL && aggregate->matched[number]->count > 0)
 			g_ptr_array_add(view, aggregate->matched[number]);
 	}
 	if (view->len > 0)
@@ -379,7 +472,8 @@ aggregate_breakdown(struct aggregate *aggregate, enum breakdown_kind kind, unsig
 {
 	GPtrArray *view = aggregate->breakdown_view[kind];
 
-	breakdown_view(aggregate->breakdown[kind], view);
+	if (!aggregate->interval)
+		breakdown_view(aggregate->breakdown[kind], view);
 	*count = view->len;
 	return (const struct breakdown_row *const *)view->pdata;
 }
@@ -411,7 +505,7 @@ aggregate_threads(const struct aggregate *aggregate)
 int64_t
 aggregate_window_ns(const struct aggregate *aggregate)
 {
-	return breakdown_window_ns(aggregate->breakdown[BREAKDOWN_TIME]);
+	return aggregate->interval ? 0 : breakdown_window_ns(aggregate->breakdown[BREAKDOWN_TIME]);
 }
 
 const struct aggregate_totals *

@@ -45,6 +45,8 @@ struct side_row {
 	uint64_t count;			/* answered calls */
 	uint64_t errors;		/* replies whose status is not OK, or that are RPC errors */
 	uint64_t unanswered;		/* calls with outcome OP_UNANSWERED */
+	uint64_t in_flight;		/* calls with outcome OP_IN_FLIGHT; of an interval's aggregate only */
+	uint64_t retransmits;		/* copies of all these calls after their first */
 	uint64_t bytes;			/* moved, where known */
 	uint64_t sized;			/* calls whose moved bytes are known */
 	struct dist latency[2];		/* enum pair_side: as a server's, as a client's capture would have it */
@@ -101,7 +103,24 @@ struct slow_call {
 
 /* captures: 1, or the server's and the clients'. top: how many slowest calls are kept. */
 struct aggregate *aggregate_new(unsigned captures, unsigned top);
+/*
+ * What an interval's report shows: without slowest calls and breakdowns, which
+ * stay empty; calls in flight count in the rows.
+ */
+struct aggregate *aggregate_new_interval(unsigned captures);
 void aggregate_free(struct aggregate *aggregate);
+/*
+ * The same with memory of its own, at any time, views aside: it can be finished
+ * and viewed, or fed, while the other goes on.
+ */
+struct aggregate *aggregate_copy(const struct aggregate *aggregate);
+/*
+ * An interval's aggregate as new, finished or not, with the memory that it has:
+ * the next interval's. from_ns: where that begins by each capture's clock, so
+ * that of calls in flight the time before it is left out; INT64_MIN where that
+ * is not known.
+ */
+void aggregate_reset(struct aggregate *aggregate, const int64_t *from_ns);
 /*
  * What of a capture's calls in flight is wanted (bits of enum concurrency_view),
  * all of it unless told otherwise; before its first op.

@@ -53,6 +53,19 @@ breakdown_new(enum breakdown_kind kind, struct row_keys *keys)
 	return breakdown;
 }
 
+struct breakdown *
+breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys)
+{
+	struct breakdown *copy = g_memdup2(breakdown, sizeof(*breakdown));
+
+	copy->keys = keys;
+	copy->rows = g_memdup2(breakdown->rows, breakdown->room * sizeof(*breakdown->rows));
+	for (unsigned i = 0; i < breakdown->count; i++)
+		dist_copy(&copy->rows[i].row.total, &breakdown->rows[i].row.total);
+	copy->probation = probation_copy(breakdown->probation);
+	return copy;
+}
+
 static void
 row_merge(struct breakdown_row *into, const struct breakdown_row *from)
 {

@@ -13,6 +13,8 @@ struct breakdown;
 
 /* keys, borrowed, numbers the operations. */
 struct breakdown *breakdown_new(enum breakdown_kind kind, struct row_keys *keys);
+/* The same with memory of its own; keys, borrowed, is a copy of its keys. */
+struct breakdown *breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys);
 void breakdown_free(struct breakdown *breakdown);
 /* The row of a matched pair, whose operation's number it is, for one call more; valid until the next is asked for. NULL: in none. */
 struct breakdown_row *breakdown_row_of(struct breakdown *breakdown, const struct op_pair *pair, unsigned number);

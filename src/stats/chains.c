@@ -38,6 +38,13 @@ chains_clear(struct chains *chains)
 	g_clear_pointer(&chains->pending, g_free);
 }
 
+void
+chains_copy(struct chains *copy, const struct chains *chains)
+{
+	*copy = *chains;
+	copy->pending = g_memdup2(chains->pending, sizeof *chains->pending);
+}
+
 static struct likeness
 likeness_of(const struct nfs_op *op)
 {

@@ -22,6 +22,8 @@ struct chains {
 };
 
 void chains_clear(struct chains *chains);
+/* Makes copy, whatever it held, the same with a table of its own. */
+void chains_copy(struct chains *copy, const struct chains *chains);
 /*
  * An answered op, in the order of replies. It is a retry when the same client
  * asks the same of the same file within ten minutes after it was put off: over

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/arith.h"
 #include "stats/rows.h"
 #include "stats/sweep.h"
 
@@ -50,7 +51,9 @@ struct concurrency {
 	struct concurrency_counts counts;
 	struct depth server;
 	struct table table[CONCURRENCY_TABLES];
-	struct sweep *sweep;		/* NULL once finished */
+	struct sweep *sweep;
+	bool finished;
+	int64_t from_ns;		/* calls are followed from here on */
 	uint64_t seed;			/* places names in slots, nothing else */
 	struct known known[KNOWN];	/* by the connection's serial */
 	const uint16_t *moved;		/* while rows give way: the new number of each old one */
@@ -176,8 +179,7 @@ table_prune(struct concurrency *concurrency, unsigned number)
 	}
 	concurrency->moved = moved;
 	concurrency->moved_table = number;
-	if (concurrency->sweep != NULL)
-		sweep_retag(concurrency->sweep, retag, concurrency);
+	sweep_retag(concurrency->sweep, retag, concurrency);
 	concurrency->moved = NULL;
 }
 
@@ -247,7 +249,8 @@ static void
 begin_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
 {
 	struct concurrency *concurrency = context;
-	int64_t latency_ns = call->end_ns[view] == SWEEP_OPEN ? -1 : call->end_ns[view] - call->begin_ns[view];
+	bool timed = call->end_ns[view] != SWEEP_OPEN && call->begin_ns[view] != concurrency->from_ns;
+	int64_t latency_ns = timed ? call->end_ns[view] - call->begin_ns[view] : -1;
 	unsigned kind = tag_kind(call->tag);
 
 	if (view == SWEEP_INSIDE) {
@@ -343,16 +346,24 @@ is_stamp(int64_t ns)
 
 /* Not when the op lacks one of the two stamps, or they are equal or the wrong way round. */
 static void
-set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op, uint32_t stamps, int64_t begin_ns,
-    int64_t end_ns)
+set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op, int64_t from_ns)
 {
+	static const uint32_t has[] = {
+		[SWEEP_OUTSIDE] = OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST,
+		[SWEEP_INSIDE] = OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST,
+	};
 	bool open = op->outcome == OP_IN_FLIGHT;
+	uint32_t stamps = has[view];
+	int64_t begin_ns = view == SWEEP_OUTSIDE ? op->call_first_ns : op->call_last_ns;
+	int64_t end_ns = view == SWEEP_OUTSIDE ? op->reply_last_ns : op->reply_first_ns;
 
 	if (!op_has(op, open ? stamps & (OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST) : stamps) || !is_stamp(begin_ns))
 		return;
 	if (!open && (!is_stamp(end_ns) || begin_ns >= end_ns))
 		return;
-	call->begin_ns[view] = begin_ns;
+	if (!open && end_ns <= from_ns)
+		return;
+	call->begin_ns[view] = max_ns(begin_ns, from_ns);
 	call->end_ns[view] = open ? SWEEP_OPEN : end_ns;
 	call->has |= (uint16_t)(1u << view);
 }
@@ -387,11 +398,9 @@ call_of(const struct concurrency *concurrency, const struct nfs_op *op)
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_IN_FLIGHT)
 		return call;
 	if (follows(concurrency, CONCURRENCY_OUTSIDE))
-		set_view(&call, SWEEP_OUTSIDE, op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST, op->call_first_ns,
-		    op->reply_last_ns);
+		set_view(&call, SWEEP_OUTSIDE, op, concurrency->from_ns);
 	if (follows(concurrency, CONCURRENCY_INSIDE))
-		set_view(&call, SWEEP_INSIDE, op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST, op->call_last_ns,
-		    op->reply_first_ns);
+		set_view(&call, SWEEP_INSIDE, op, concurrency->from_ns);
 	return call;
 }
 
@@ -431,6 +440,7 @@ concurrency_new(unsigned views)
 	};
 
 	concurrency->sweep = sweep_new(&sink);
+	concurrency->from_ns = INT64_MIN;
 	concurrency->views = views;
 	concurrency->server.by_calls = true;
 	concurrency->seed = (uint64_t)g_random_int() << 32 | g_random_int();
@@ -439,28 +449,68 @@ concurrency_new(unsigned views)
 	return concurrency;
 }
 
+static void
+depths_clear(struct concurrency *concurrency)
+{
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		for (uint32_t j = 1; j < concurrency->table[i].count; j++)
+			depth_clear(&concurrency->table[i].row[j].depth);
+	}
+	depth_clear(&concurrency->server);
+}
+
 void
 concurrency_free(struct concurrency *concurrency)
 {
 	if (concurrency == NULL)
 		return;
 	sweep_free(concurrency->sweep);
-	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
-		for (uint32_t j = 1; j < concurrency->table[i].count; j++)
-			depth_clear(&concurrency->table[i].row[j].depth);
+	depths_clear(concurrency);
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++)
 		g_free(concurrency->table[i].row);
-	}
-	depth_clear(&concurrency->server);
 	g_free(concurrency);
+}
+
+struct concurrency *
+concurrency_copy(const struct concurrency *concurrency)
+{
+	struct concurrency *copy = g_memdup2(concurrency, sizeof *concurrency);
+
+	copy->sweep = sweep_copy(concurrency->sweep, copy);
+	depth_copy(&copy->server, &concurrency->server);
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		const struct table *table = &concurrency->table[i];
+
+		copy->table[i].row = g_memdup2(table->row, table->room * sizeof *table->row);
+		for (uint32_t j = 1; j < table->count; j++)
+			depth_copy(&copy->table[i].row[j].depth, &table->row[j].depth);
+	}
+	return copy;
+}
+
+void
+concurrency_reset(struct concurrency *concurrency, int64_t from_ns)
+{
+	sweep_reset(concurrency->sweep);
+	depths_clear(concurrency);
+	concurrency->server.by_calls = true;
+	concurrency->counts = (struct concurrency_counts){ 0 };
+	concurrency->finished = false;
+	concurrency->from_ns = from_ns;
+	memset(concurrency->known, 0, sizeof concurrency->known);
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		concurrency->table[i].count = 1;
+		memset(concurrency->table[i].slot, 0, sizeof concurrency->table[i].slot);
+	}
 }
 
 void
 concurrency_finish(struct concurrency *concurrency)
 {
-	if (concurrency->sweep == NULL)
+	if (concurrency->finished)
 		return;
 	sweep_finish(concurrency->sweep);
-	sweep_free(g_steal_pointer(&concurrency->sweep));
+	concurrency->finished = true;
 	depth_finish(&concurrency->server);
 	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
 		for (uint32_t j = 1; j < concurrency->table[i].count; j++)

@@ -49,6 +49,14 @@ struct concurrency_counts {
 /* views: a bit for each, 1 << enum concurrency_view. */
 struct concurrency *concurrency_new(unsigned views);
 void concurrency_free(struct concurrency *concurrency);
+/* The same, in the middle of its ops, with memory of its own. */
+struct concurrency *concurrency_copy(const struct concurrency *concurrency);
+/*
+ * As new, with the memory that it has, finished or not. Calls that began before
+ * from_ns are followed from there on, and those that ended before it left out,
+ * so that what is told is of the time from then on; INT64_MIN: of all time.
+ */
+void concurrency_reset(struct concurrency *concurrency, int64_t from_ns);
 /* Ops of one capture as its decoder finished them. */
 void concurrency_add(struct concurrency *concurrency, const struct nfs_op *op);
 /* Nothing follows; what is below is complete then. */

@@ -286,6 +286,14 @@ depth_merge(struct depth *into, const struct depth *from)
 }
 
 void
+depth_copy(struct depth *copy, const struct depth *depth)
+{
+	*copy = *depth;
+	copy->level = g_memdup2(depth->level, depth->levels * sizeof(*depth->level));
+	copy->place = g_memdup2(depth->place, depth->place_room * sizeof(*depth->place));
+}
+
+void
 depth_clear(struct depth *depth)
 {
 	g_free(depth->level);

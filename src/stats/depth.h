@@ -64,6 +64,8 @@ void depth_missed(struct depth *depth, int64_t part_ns);
 void depth_finish(struct depth *depth);
 /* Both are finished. */
 void depth_merge(struct depth *into, const struct depth *from);
+/* Makes copy, whatever it held, the same with memory of its own. */
+void depth_copy(struct depth *copy, const struct depth *depth);
 /* Frees what depth owns and empties it. */
 void depth_clear(struct depth *depth);
 

@@ -281,6 +281,42 @@ lines_merge(struct lines *into, const struct lines *from)
 		line_merge(&into->together[i], &from->together[i]);
 }
 
+/* now less earlier, NULL: nothing. Times that stopped at the end of 64 bits stand still. */
+static void
+line_since(struct line *since, const struct line *earlier, const struct line *now)
+{
+	*since = (struct line){ .end = now->end, .uneven_ns = now->uneven_ns, .all_bytes = now->all_bytes };
+	memcpy(since->from, now->from, sizeof(since->from));
+	memcpy(since->to, now->to, sizeof(since->to));
+	since->rate = g_memdup2(now->rate, OCTAVES * STEPS * sizeof(*now->rate));
+	if (earlier == NULL)
+		return;
+	since->uneven_ns -= earlier->uneven_ns;
+	since->all_bytes -= earlier->all_bytes;
+	for (unsigned bucket = 0; earlier->rate != NULL && bucket < OCTAVES * STEPS; bucket++) {
+		since->rate[bucket].time_ns -= earlier->rate[bucket].time_ns;
+		since->rate[bucket].bytes -= earlier->rate[bucket].bytes;
+	}
+}
+
+struct lines *
+lines_since(const struct lines *earlier, const struct lines *now)
+{
+	struct lines *since = lines_new();
+
+	since->count = now->count;
+	memcpy(since->slot, now->slot, sizeof(since->slot));
+	for (unsigned i = 0; i < now->count; i++) {
+		/* in the order in which they came, so that earlier has them under the same number */
+		const struct line *before = earlier != NULL && i < earlier->count ? &earlier->line[i] : NULL;
+
+		line_since(&since->line[i], before, &now->line[i]);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		line_since(&since->together[i], earlier != NULL ? &earlier->together[i] : NULL, &now->together[i]);
+	return since;
+}
+
 uint64_t
 lines_bytes(const struct lines *lines, enum line_end end)
 {

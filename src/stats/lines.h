@@ -39,6 +39,11 @@ void lines_note(struct lines *lines, const struct net_endpoint *client, const st
 /* The clock was set back: what follows belongs to no chunk. */
 void lines_break(struct lines *lines);
 void lines_merge(struct lines *into, const struct lines *from);
+/*
+ * What was measured after `earlier`, an older state of the same lines; NULL: all
+ * of it. Chunks that are open are left out. Caller frees.
+ */
+struct lines *lines_since(const struct lines *earlier, const struct lines *now);
 /* Payload of all pairs of hosts towards that end. */
 uint64_t lines_bytes(const struct lines *lines, enum line_end end);
 /*

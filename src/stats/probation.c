@@ -21,6 +21,12 @@ probation_new(void)
 	return g_new0(struct probation, 1);
 }
 
+struct probation *
+probation_copy(const struct probation *probation)
+{
+	return g_memdup2(probation, sizeof(*probation));
+}
+
 void
 probation_free(struct probation *probation)
 {

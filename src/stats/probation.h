@@ -16,6 +16,7 @@
 struct probation;
 
 struct probation *probation_new(void);
+struct probation *probation_copy(const struct probation *probation);	/* NULL allowed */
 void probation_free(struct probation *probation);
 /*
  * One more call of a key. True when it is the first one beyond `calls`: the key

@@ -1,6 +1,7 @@
 #include "stats/rows.h"
 
 #include <glib.h>
+#include <stddef.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -138,8 +139,9 @@ side_row_time(struct side_row *row, const struct nfs_op *op)
 void
 side_row_add(struct side_row *row, const struct nfs_op *op)
 {
-	if (op->outcome == OP_UNANSWERED)
-		row->unanswered++;
+	row->unanswered += op->outcome == OP_UNANSWERED;
+	row->in_flight += op->outcome == OP_IN_FLIGHT;
+	row->retransmits += op->retransmits;
 	if (op->outcome != OP_ANSWERED)
 		return;
 	row->count++;
@@ -157,6 +159,8 @@ side_row_merge(struct side_row *into, const struct side_row *from)
 	into->count += from->count;
 	into->errors += from->errors;
 	into->unanswered += from->unanswered;
+	into->in_flight += from->in_flight;
+	into->retransmits += from->retransmits;
 	into->bytes += from->bytes;
 	into->sized += from->sized;
 	dist_merge(&into->latency[PAIR_SERVER], &from->latency[PAIR_SERVER]);
@@ -165,13 +169,60 @@ side_row_merge(struct side_row *into, const struct side_row *from)
 	dist_merge(&into->server_estimate, &from->server_estimate);
 }
 
+bool
+side_row_is_empty(const struct side_row *row)
+{
+	return row->count + row->unanswered + row->in_flight == 0;
+}
+
+/* Where the distributions of a row are: all that owns memory in it. */
+static const size_t side_dists[] = {
+	offsetof(struct side_row, latency[PAIR_SERVER]), offsetof(struct side_row, latency[PAIR_CLIENT]),
+	offsetof(struct side_row, rpc_time), offsetof(struct side_row, server_estimate),
+};
+static const size_t matched_dists[] = {
+	offsetof(struct matched_row, total), offsetof(struct matched_row, server),
+	offsetof(struct matched_row, network), offsetof(struct matched_row, network_whole),
+	offsetof(struct matched_row, retransmit), offsetof(struct matched_row, client),
+	offsetof(struct matched_row, request), offsetof(struct matched_row, reply),
+};
+
+static struct dist *
+dist_at(void *row, size_t offset)
+{
+	return (struct dist *)(void *)((char *)row + offset);
+}
+
+struct side_row *
+side_row_copy(const struct side_row *row)
+{
+	struct side_row *copy = g_memdup2(row, sizeof(*row));
+
+	for (size_t i = 0; copy != NULL && i < G_N_ELEMENTS(side_dists); i++) {
+		struct dist had = *dist_at(copy, side_dists[i]);
+
+		dist_copy(dist_at(copy, side_dists[i]), &had);
+	}
+	return copy;
+}
+
+void
+side_row_reset(struct side_row *row)
+{
+	struct side_row empty = { .key = row->key };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(side_dists); i++) {
+		dist_reset(dist_at(row, side_dists[i]));
+		*dist_at(&empty, side_dists[i]) = *dist_at(row, side_dists[i]);
+	}
+	*row = empty;
+}
+
 void
 side_row_clear(struct side_row *row)
 {
-	dist_clear(&row->latency[PAIR_SERVER]);
-	dist_clear(&row->latency[PAIR_CLIENT]);
-	dist_clear(&row->rpc_time);
-	dist_clear(&row->server_estimate);
+	for (size_t i = 0; i < G_N_ELEMENTS(side_dists); i++)
+		dist_clear(dist_at(row, side_dists[i]));
 }
 
 void
@@ -232,19 +283,38 @@ matched_row_merge(struct matched_row *into, const struct matched_row *from)
 	sums_merge(&into->clock_error, &from->clock_error);
 }
 
+struct matched_row *
+matched_row_copy(const struct matched_row *row)
+{
+	struct matched_row *copy = g_memdup2(row, sizeof(*row));
+
+	for (size_t i = 0; copy != NULL && i < G_N_ELEMENTS(matched_dists); i++) {
+		struct dist had = *dist_at(copy, matched_dists[i]);
+
+		dist_copy(dist_at(copy, matched_dists[i]), &had);
+	}
+	return copy;
+}
+
+void
+matched_row_reset(struct matched_row *row)
+{
+	struct matched_row empty = { .key = row->key };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(matched_dists); i++) {
+		dist_reset(dist_at(row, matched_dists[i]));
+		*dist_at(&empty, matched_dists[i]) = *dist_at(row, matched_dists[i]);
+	}
+	*row = empty;
+}
+
 void
 matched_row_free(struct matched_row *row)
 {
 	if (row == NULL)
 		return;
-	dist_clear(&row->total);
-	dist_clear(&row->server);
-	dist_clear(&row->network);
-	dist_clear(&row->network_whole);
-	dist_clear(&row->retransmit);
-	dist_clear(&row->client);
-	dist_clear(&row->request);
-	dist_clear(&row->reply);
+	for (size_t i = 0; i < G_N_ELEMENTS(matched_dists); i++)
+		dist_clear(dist_at(row, matched_dists[i]));
 	g_free(row);
 }
 

@@ -32,9 +32,15 @@ int row_key_compare(const struct row_key *a, const struct row_key *b);
 void sums_add(struct dist *dist, int64_t value_ns);
 void sums_merge(struct dist *into, const struct dist *from);
 
-/* Counts an op that is answered or unanswered; other outcomes are in no row. */
+/* Counts an op that is answered, unanswered or in flight; what was lost or evicted is in no row. */
 void side_row_add(struct side_row *row, const struct nfs_op *op);
 void side_row_merge(struct side_row *into, const struct side_row *from);
+/* Nothing was counted in it. */
+bool side_row_is_empty(const struct side_row *row);
+/* The same with memory of its own; NULL of NULL. */
+struct side_row *side_row_copy(const struct side_row *row);
+/* Empties it and keeps its memory. */
+void side_row_reset(struct side_row *row);
 /* Frees what the row owns, or the row with it (NULL is allowed). */
 void side_row_clear(struct side_row *row);
 void side_row_free(struct side_row *row);
@@ -42,6 +48,8 @@ void side_row_free(struct side_row *row);
 /* pair is matched. */
 void matched_row_add(struct matched_row *row, const struct op_pair *pair);
 void matched_row_merge(struct matched_row *into, const struct matched_row *from);
+struct matched_row *matched_row_copy(const struct matched_row *row);
+void matched_row_reset(struct matched_row *row);
 void matched_row_free(struct matched_row *row);
 
 /* READ or WRITE of any version of NFS: data in the reply, or in the call. */

@@ -38,6 +38,17 @@ slowest_free(struct slowest *slowest)
 	g_free(slowest);
 }
 
+struct slowest *
+slowest_copy(const struct slowest *slowest)
+{
+	struct slowest *copy = g_memdup2(slowest, sizeof(*slowest));
+
+	copy->heap = g_memdup2(slowest->heap, slowest->room * sizeof(*slowest->heap));
+	copy->calls = g_memdup2(slowest->calls, slowest->room * sizeof(*slowest->calls));
+	copy->sorted = NULL;
+	return copy;
+}
+
 static int
 compare_u64(uint64_t a, uint64_t b)
 {

@@ -13,6 +13,7 @@ struct slowest *slowest_new(unsigned top);
 void slowest_free(struct slowest *slowest);
 /* Copies the pair if it is among the slowest so far; rank_ns is what it is ordered by. */
 void slowest_add(struct slowest *slowest, const struct op_pair *pair, int64_t rank_ns);
+struct slowest *slowest_copy(const struct slowest *slowest);
 void slowest_merge(struct slowest *into, const struct slowest *from);
 /* Slowest first; borrowed until the next call. */
 const struct slow_call *slowest_view(struct slowest *slowest, unsigned *count);

@@ -186,6 +186,20 @@ fetch_ahead(const struct sweep *sweep, const struct queue *queue)
 }
 
 static void
+queue_copy(struct queue *copy, const struct queue *queue)
+{
+	*copy = *queue;
+	copy->ring = g_memdup2(queue->ring, queue->room * sizeof(*queue->ring));
+	copy->heap = g_memdup2(queue->heap, queue->heap_room * sizeof(*queue->heap));
+}
+
+static void
+queue_reset(struct queue *queue)
+{
+	queue->first = queue->count = queue->heap_count = 0;
+}
+
+static void
 queue_clear(struct queue *queue)
 {
 	g_free(queue->ring);
@@ -194,20 +208,27 @@ queue_clear(struct queue *queue)
 
 /* ---- calls ---- */
 
+/* Places from `from` on are free, in front of those that are free already. */
+static void
+places_free(struct sweep *sweep, uint32_t from)
+{
+	for (uint32_t i = sweep->calls_room; i-- > from;) {
+		sweep->calls[i] = (struct waiting){ .ends = sweep->calls_free };
+		sweep->calls_free = i;
+	}
+}
+
 static uint32_t
 call_keep(struct sweep *sweep, const struct sweep_call *call)
 {
 	uint32_t place;
 
 	if (sweep->calls_free == NO_CALL) {
-		uint32_t room = MAX(FIRST_ROOM, 2 * sweep->calls_room);
+		uint32_t had = sweep->calls_room;
 
-		sweep->calls = g_renew(struct waiting, sweep->calls, room);
-		for (uint32_t i = room; i-- > sweep->calls_room;) {
-			sweep->calls[i] = (struct waiting){ .ends = sweep->calls_free };
-			sweep->calls_free = i;
-		}
-		sweep->calls_room = room;
+		sweep->calls_room = MAX(FIRST_ROOM, 2 * had);
+		sweep->calls = g_renew(struct waiting, sweep->calls, sweep->calls_room);
+		places_free(sweep, had);
 	}
 	place = sweep->calls_free;
 	sweep->calls_free = sweep->calls[place].ends;
@@ -350,16 +371,42 @@ take_late(struct sweep *sweep, const struct sweep_call *call, int64_t end_ns)
 	sweep->in_past = 0;
 }
 
+void
+sweep_reset(struct sweep *sweep)
+{
+	for (unsigned i = 0; i < SWEEP_VIEWS; i++) {
+		queue_reset(&sweep->begins[i]);
+		queue_reset(&sweep->ends[i]);
+	}
+	sweep->limit = SWEEP_CALLS_MIN;
+	sweep->in_past = 0;
+	sweep->settled_ns = sweep->latest_ns = INT64_MIN;
+	sweep->calls_free = NO_CALL;
+	places_free(sweep, 0);
+}
+
 struct sweep *
 sweep_new(const struct sweep_sink *sink)
 {
 	struct sweep *sweep = g_new0(struct sweep, 1);
 
 	sweep->sink = *sink;
-	sweep->limit = SWEEP_CALLS_MIN;
-	sweep->settled_ns = sweep->latest_ns = INT64_MIN;
-	sweep->calls_free = NO_CALL;
+	sweep_reset(sweep);
 	return sweep;
+}
+
+struct sweep *
+sweep_copy(const struct sweep *sweep, void *context)
+{
+	struct sweep *copy = g_memdup2(sweep, sizeof *sweep);
+
+	copy->sink.context = context;
+	for (unsigned i = 0; i < SWEEP_VIEWS; i++) {
+		queue_copy(&copy->begins[i], &sweep->begins[i]);
+		queue_copy(&copy->ends[i], &sweep->ends[i]);
+	}
+	copy->calls = g_memdup2(sweep->calls, sweep->calls_room * sizeof *sweep->calls);
+	return copy;
 }
 
 void

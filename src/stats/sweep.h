@@ -59,6 +59,10 @@ struct sweep_sink {
  */
 struct sweep *sweep_new(const struct sweep_sink *sink);
 void sweep_free(struct sweep *sweep);
+/* The same, in the middle of its calls, with a sink that has another context. */
+struct sweep *sweep_copy(const struct sweep *sweep, void *context);
+/* As new, with the memory that it has; what waits is dropped. */
+void sweep_reset(struct sweep *sweep);
 void sweep_add(struct sweep *sweep, const struct sweep_call *call);
 /* Nothing follows: what waits is given out, open calls last. */
 void sweep_finish(struct sweep *sweep);

@@ -54,6 +54,26 @@ threads_free(struct threads *threads)
 	g_free(threads);
 }
 
+struct threads *
+threads_copy(const struct threads *threads)
+{
+	struct threads *copy = g_memdup2(threads, sizeof *threads);
+
+	for (unsigned i = 0; i < SPELLS; i++)
+		copy->call[i] = g_memdup2(threads->call[i], threads->room[i] * sizeof *threads->call[i]);
+	return copy;
+}
+
+void
+threads_reset(struct threads *threads)
+{
+	struct threads empty = { .stride = 1 };
+
+	memcpy(empty.call, threads->call, sizeof empty.call);
+	memcpy(empty.room, threads->room, sizeof empty.room);
+	*threads = empty;
+}
+
 static uint8_t
 class_number(struct threads *threads, uint64_t kind)
 {

@@ -17,6 +17,9 @@ struct threads;
 
 struct threads *threads_new(void);
 void threads_free(struct threads *threads);	/* NULL allowed */
+struct threads *threads_copy(const struct threads *threads);
+/* As new, with the memory that it has. */
+void threads_reset(struct threads *threads);
 /* A finished op of the capture, in the order in which they finish. Constant time, no allocation in the steady state. */
 void threads_add(struct threads *threads, const struct nfs_op *op);
 

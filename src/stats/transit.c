@@ -58,6 +58,25 @@ transit_clear(struct transit *transit)
 	dist_clear(&transit->data[PAIR_CLIENT]);
 }
 
+void
+transit_reset(struct transit *transit)
+{
+	dist_reset(&transit->all);
+	dist_reset(&transit->data[PAIR_SERVER]);
+	dist_reset(&transit->data[PAIR_CLIENT]);
+	transit->calls = 0;
+	transit->total_ns = transit->server_ns = transit->network_ns = 0;
+}
+
+void
+transit_copy(struct transit *copy, const struct transit *transit)
+{
+	*copy = *transit;
+	dist_copy(&copy->all, &transit->all);
+	dist_copy(&copy->data[PAIR_SERVER], &transit->data[PAIR_SERVER]);
+	dist_copy(&copy->data[PAIR_CLIENT], &transit->data[PAIR_CLIENT]);
+}
+
 int64_t
 transit_base_ns(const struct transit *transit)
 {

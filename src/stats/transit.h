@@ -28,6 +28,10 @@ struct transit {
 void transit_add(struct transit *transit, const struct op_pair *pair);
 void transit_merge(struct transit *into, const struct transit *from);
 void transit_clear(struct transit *transit);
+/* Empties it and keeps its memory. */
+void transit_reset(struct transit *transit);
+/* Makes copy, whatever it held, the same with memory of its own. */
+void transit_copy(struct transit *copy, const struct transit *transit);
 /*
  * The round trip of the empty path: the smallest transit, but what fewer than
  * one in a hundred calls have to themselves is not believed (a clock that was
