@@ -43,5 +43,6 @@ json_t *block_findings(const struct findings *findings);
 json_t *block_slowest(const struct report *report);
 json_t *block_breakdown(const struct report *report);
 json_t *block_concurrency(const struct report *report);
+json_t *block_layers(const struct report *report);
 
 #endif

@@ -9,6 +9,7 @@
 #include "stats/aggregate.h"
 #include "stats/capture_facts.h"
 #include "stats/findings.h"
+#include "stats/mountstats.h"
 #include "stats/quality.h"
 
 struct report {
@@ -22,6 +23,7 @@ struct report {
 	const struct verdict *verdict;
 	const struct findings *findings;
 	const struct ids *ids;
+	const struct mountstats_delta *counters;	/* the client's own; NULL: not known */
 	bool two_sided;
 	const char *why_nothing;	/* exit status 3: what was found and why nothing could be correlated; else NULL */
 };

@@ -154,6 +154,7 @@ report_text(const struct report *report, const struct text_style *style, FILE *o
 	text_breakdowns(&page);
 	text_over_time(&page);
 	text_concurrency(&page);
+	text_layers(&page);
 	text_notes(&page);
 	text_make_better(&page);
 	return fflush(out) == 0 && !ferror(out);

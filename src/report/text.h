@@ -32,6 +32,7 @@ void text_matched(const struct page *page);	/* MATCHED DATA and where the time g
 void text_slowest(const struct page *page);
 void text_breakdowns(const struct page *page);
 void text_concurrency(const struct page *page);	/* calls in flight */
+void text_layers(const struct page *page);	/* the client's own counters */
 void text_over_time(const struct page *page);
 void text_notes(const struct page *page);	/* definitions and what a capture cannot show */
 

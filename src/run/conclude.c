@@ -118,6 +118,7 @@ judge_findings(const struct report *report, const struct quality *quality)
 		.aggregate = report->aggregate,
 		.quality = quality,
 		.ids = report->ids,
+		.counters = report->counters,
 	};
 
 	return findings_judge(&facts);
@@ -142,6 +143,7 @@ conclude(const struct found *found)
 		.clocks = conclusion->clocks,
 		.aggregate = found->aggregate,
 		.ids = found->ids,
+		.counters = found->counters,
 		.two_sided = found->correlate != NULL,
 	};
 	conclusion->quality = quality_judge(report->captures, report->capture_count, report->correlated,

@@ -27,6 +27,7 @@ struct found {
 	const struct client_calls *clients;	/* by client capture; NULL with one capture */
 	struct aggregate *aggregate;		/* of all captures and pairs, finished; borrowed. Its sides are exchanged if the captures were */
 	const struct ids *ids;			/* borrowed */
+	const struct mountstats_delta *counters;	/* the client's own, over its capture's time; NULL: not known; borrowed */
 };
 
 struct conclusion;

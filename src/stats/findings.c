@@ -1,10 +1,12 @@
 #include "stats/findings.h"
 
 #include "stats/remedies.h"
+#include "stats/rule_help.h"
 #include "stats/rules.h"
 
 struct findings {
 	GArray *found;		/* struct finding */
+	struct mountstats_sums counters;
 };
 
 /*
@@ -61,10 +63,11 @@ finding_clear(void *data)
 struct findings *
 findings_judge(const struct facts *facts)
 {
-	struct findings *findings = g_new(struct findings, 1);
+	struct findings *findings = g_new0(struct findings, 1);
 
 	findings->found = g_array_new(FALSE, FALSE, sizeof(struct finding));
 	g_array_set_clear_func(findings->found, finding_clear);
+	sum_counters(facts, CONCURRENCY_CONNECTIONS, 0, &findings->counters);
 	for (size_t i = 0; i < G_N_ELEMENTS(rules); i++) {
 		struct finding finding = { .id = rules[i].id, .component = rules[i].component };
 
@@ -100,6 +103,12 @@ const struct finding *
 findings_at(const struct findings *findings, unsigned number)
 {
 	return &g_array_index(findings->found, struct finding, number);
+}
+
+const struct mountstats_sums *
+findings_counters(const struct findings *findings)
+{
+	return &findings->counters;
 }
 
 const struct finding *

@@ -9,6 +9,7 @@
 #ifndef STATS_FINDINGS_H
 #define STATS_FINDINGS_H
 
+#include "stats/mountstats.h"
 #include "stats/quality.h"
 
 /* What the modules gathered; all borrowed. A rule takes NULL or zero counts as not known. */
@@ -20,6 +21,7 @@ struct facts {
 	struct aggregate *aggregate;		/* read only */
 	const struct quality *quality;
 	const struct ids *ids;			/* names of clients; NULL: they are numbered */
+	const struct mountstats_delta *counters;	/* of the one client, over the time of its capture; NULL: not known */
 };
 
 /*
@@ -77,6 +79,8 @@ struct findings *findings_judge(const struct facts *facts);
 void findings_free(struct findings *findings);
 unsigned findings_count(const struct findings *findings);
 const struct finding *findings_at(const struct findings *findings, unsigned number);
+/* The client's counters of the servers that the captures show. */
+const struct mountstats_sums *findings_counters(const struct findings *findings);
 /* The finding of a rule, NULL when it was not made. */
 const struct finding *findings_of(const struct findings *findings, const char *id);
 

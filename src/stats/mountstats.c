@@ -382,17 +382,29 @@ read_transport(struct mountstats_transport *transport, struct text *line)
 	}
 }
 
+/* Capital letters, digits and underscores, and a colon. */
+static bool
+is_op_name(const struct text *word)
+{
+	size_t len = (size_t)(word->end - word->at);
+
+	if (len < 2 || len > MOUNTSTATS_NAME || word->end[-1] != ':')
+		return false;
+	for (size_t i = 0; i < len - 1; i++)
+		if (!g_ascii_isupper(word->at[i]) && !g_ascii_isdigit(word->at[i]) && word->at[i] != '_')
+			return false;
+	return true;
+}
+
 /* "READ: calls transmissions timeouts bytes_sent bytes_received queue rtt execute [errors]", the first word taken. */
 static void
 read_op(struct reading *reading, const struct text *name, struct text *line)
 {
 	uint64_t numbers[OP_NUMBERS + 1];
 	int count = read_numbers(line, numbers, OP_NUMBERS + 1);
-	size_t len = (size_t)(name->end - name->at);
 	struct mountstats_op op;
 
-	if (count < OP_NUMBERS || len < 2 || len > MOUNTSTATS_NAME || name->end[-1] != ':' ||
-	    reading->ops->len == MOUNTSTATS_OPS)
+	if (count < OP_NUMBERS || !is_op_name(name) || reading->ops->len == MOUNTSTATS_OPS)
 		return;
 	op = (struct mountstats_op){
 		.calls = numbers[0],
@@ -406,7 +418,7 @@ read_op(struct reading *reading, const struct text *name, struct text *line)
 		.errors = count > OP_NUMBERS ? numbers[OP_NUMBERS] : 0,
 		.errors_known = count > OP_NUMBERS,
 	};
-	memcpy(op.name, name->at, len - 1);
+	memcpy(op.name, name->at, (size_t)(name->end - name->at) - 1);
 	g_array_append_val(reading->ops, op);
 }
 

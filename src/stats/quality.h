@@ -115,7 +115,8 @@ struct findings;
 
 /*
  * Where most of the time is. A client's finding of high confidence that shows
- * more time outside the wire than on it comes before the parts of the calls.
+ * more time outside the wire than on it, or its own counters that do, come
+ * before the parts of the calls.
  * Only what a finding marks is called slow. findings may be NULL. Caller frees.
  */
 struct verdict *verdict_judge(const struct quality *quality, const struct aggregate_totals *totals,

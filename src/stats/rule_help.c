@@ -1,5 +1,7 @@
 #include "stats/rule_help.h"
 
+#include <string.h>
+
 #include "correlate/ids.h"
 #include "stats/flight.h"
 #include "stats/transit.h"
@@ -81,4 +83,54 @@ replies_wait_for_window(const struct facts *facts)
 		return false;
 	mean_bytes = (double)lines_bytes(server->lines, LINE_TO_CLIENT) * reply_round_trip_ns(facts) / busy_ns;
 	return mean_bytes * PERCENT >= (double)server->tcp.unacked_bytes[1] * WINDOW_USE;
+}
+
+/* Addresses of servers, each once. */
+struct servers {
+	uint8_t (*address)[16];
+	unsigned count;
+};
+
+static void
+servers_add(struct servers *servers, const uint8_t address[16])
+{
+	for (unsigned i = 0; i < servers->count; i++)
+		if (memcmp(servers->address[i], address, sizeof servers->address[i]) == 0)
+			return;
+	servers->address = g_realloc_n(servers->address, servers->count + 1, sizeof *servers->address);
+	memcpy(servers->address[servers->count++], address, sizeof *servers->address);
+}
+
+static void
+add_servers(struct servers *servers, const struct facts *facts, enum concurrency_table table, uint32_t top)
+{
+	for (unsigned i = 0; i < facts->capture_count; i++) {
+		const struct concurrency *concurrency = aggregate_concurrency(facts->aggregate, i);
+		g_autofree const struct concurrency_row **rows = NULL;
+		unsigned count = 0;
+
+		if (facts->captures[i].side == PAIR_CLIENT && concurrency != NULL)
+			rows = concurrency_rows(concurrency, table, &count);
+		for (unsigned j = 0; j < count; j++) {
+			struct depth_plateau plateau;
+
+			if (top == 0 || (depth_plateau(&rows[j]->depth, 2, &plateau) && plateau.top == top))
+				servers_add(servers, rows[j]->server.address);
+		}
+	}
+}
+
+void
+sum_counters(const struct facts *facts, enum concurrency_table table, uint32_t top, struct mountstats_sums *sums)
+{
+	struct servers all = { 0 }, wanted = { 0 };
+
+	if (facts->counters == NULL)
+		return;
+	add_servers(&all, facts, CONCURRENCY_CONNECTIONS, 0);
+	add_servers(&wanted, facts, table, top);
+	for (unsigned i = 0; i < wanted.count; i++)
+		mountstats_sum(sums, facts->counters, wanted.address[i], all.count == 1);
+	g_free(all.address);
+	g_free(wanted.address);
 }

@@ -37,4 +37,16 @@ struct side_sum side_sum(const struct facts *facts, enum pair_side side);
  */
 bool replies_wait_for_window(const struct facts *facts);
 
+/*
+ * Adds up the client's own counters of the servers in its capture's rows of a
+ * table: of those with a flat top of that height, 0: of all.
+ */
+void sum_counters(const struct facts *facts, enum concurrency_table table, uint32_t top, struct mountstats_sums *sums);
+/* What passed in the client outside the wire, by its counters: before calls were sent and after their replies. */
+static inline uint64_t
+counters_outside_ms(const struct mountstats_sums *sums)
+{
+	return sums->execute_ms - MIN(sums->execute_ms, sums->rtt_ms);
+}
+
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "stats/aggregate.h"
-#include "stats/rules.h"
+#include "stats/rule_help.h"
 
 enum {
 	PPM = 1000000,
@@ -18,6 +18,11 @@ enum {
 	READY_PPM = 800000,		/* of the calls, right behind a reply */
 	BUSY_PPM = 300000,		/* of the time, with a call in flight */
 	READY_PART = 8,			/* of a call's time, the time from a reply to the next call */
+	COUNTED_CALLS = 30,		/* that the client's own counters have, to say anything */
+	COUNTED_PPM = 500000,		/* of the calls of a flat top: with fewer the counters are of other calls */
+	QUEUE_PPM = 100000,		/* of a call's time in the client, before it is sent: calls wait */
+	NO_QUEUE_PPM = 20000,		/* less than that: they do not */
+	BACKLOG_PPM = 500000,		/* calls that wait for a slot, at each one that is sent */
 	LINUX_SLOTS = 128,		/* that the remedies name */
 	LINUX_SESSION_SLOTS = 180,
 	SESSION_CALLS = 30,		/* beyond the first of each slot */
@@ -280,6 +285,73 @@ looks_like_table(const struct flat *flat)
 	    flat->reuse_ns * READY_PART <= flat->sum_ns && flat->busy_ns * PPM >= flat->span_ns * BUSY_PPM;
 }
 
+/* What the client's own counters say of its calls. */
+enum counted {
+	COUNTED_NOTHING,	/* there are none, or of other calls, or it is in between */
+	COUNTED_WAITS,		/* calls wait for a slot */
+	COUNTED_NO_WAIT,	/* they leave at once */
+};
+
+/* The backlog is that of slots; a queue may be for other reasons, such as a connection that is made. */
+static enum counted
+read_counters(const struct mountstats_sums *sums, const struct flat *flat)
+{
+	const struct mountstats_transport *transport = &sums->transport;
+	double queue = (double)sums->queue_ms * PPM, execute = (double)sums->execute_ms;
+	double backlog = (double)transport->backlog * PPM, sends = (double)transport->sends;
+
+	if (sums->calls < COUNTED_CALLS || (double)sums->calls * PPM < (double)flat->calls * COUNTED_PPM)
+		return COUNTED_NOTHING;
+	if (queue >= execute * QUEUE_PPM && execute > 0 &&
+	    (transport->count == 0 || (backlog >= sends * BACKLOG_PPM && sends > 0)))
+		return COUNTED_WAITS;
+	if (queue < execute * NO_QUEUE_PPM && (transport->count == 0 || backlog < sends * NO_QUEUE_PPM))
+		return COUNTED_NO_WAIT;
+	return COUNTED_NOTHING;
+}
+
+static void
+put_queue(struct finding *finding, const char *key, const struct mountstats_op *op)
+{
+	if (op->calls > 0)
+		finding_ns(finding, key, mountstats_mean_ns(op->queue_ms, op->calls));
+}
+
+static void
+put_counters(struct finding *finding, const struct mountstats_sums *sums)
+{
+	const struct mountstats_transport *transport = &sums->transport;
+
+	finding_count(finding, "counted_calls", sums->calls);
+	finding_ns(finding, "queue_mean_ns", mountstats_mean_ns(sums->queue_ms, sums->calls));
+	if (sums->execute_ms > 0)
+		finding_share(finding, "queue_share", (double)sums->queue_ms / (double)sums->execute_ms);
+	if (transport->sends > 0)
+		finding_real(finding, "backlog_mean", (double)transport->backlog / (double)transport->sends);
+	put_queue(finding, "read_queue_mean_ns", &sums->reads);
+	put_queue(finding, "write_queue_mean_ns", &sums->writes);
+}
+
+/* In place of the doubt: what the wire leaves open is settled. */
+static void
+tell_counters(struct finding *finding, const struct mountstats_sums *sums)
+{
+	double share = (double)sums->queue_ms / (double)sums->execute_ms;
+	g_autofree char *before = finding->text, *others = NULL;
+	char queue[FORMAT_SIZE], percent[PERCENT_SIZE];
+
+	if (sums->transport.sends > 0)
+		others = g_strdup_printf(", behind %.1f others that wait for a slot",
+		    (double)sums->transport.backlog / (double)sums->transport.sends);
+	finding->text = g_strdup_printf("%s The client's own counters say that it is a table: a call waits %s in the mean "
+	    "before it is sent, %s of its time there%s.", before,
+	    format_duration(queue, mountstats_mean_ns(sums->queue_ms, sums->calls)),
+	    percent_words(percent, MIN(share, 1)), others == NULL ? "" : others);
+	g_clear_pointer(&finding->doubt, g_free);
+	finding->confidence = CONFIDENCE_HIGH;
+	finding->outside_wire = counters_outside_ms(sums) > sums->rtt_ms;
+}
+
 static void
 tell_client_slots(struct finding *finding, const struct flat *flat, bool on_connections)
 {
@@ -312,10 +384,14 @@ tell_client_slots(struct finding *finding, const struct flat *flat, bool on_conn
  * several. From the wire alone low; medium when it is the size of a table on a
  * connection, and the server's capture shows no limit of its own. That alone
  * does not show a client's table: a call on its way is in none of the server's.
+ * High when the client's own counters show the wait for slots; and no finding
+ * when they show that there is none, since then it is the callers.
  */
 bool
 rule_client_slots(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
+	struct mountstats_sums sums = { 0 };
+	enum counted counted;
 	struct flat flat;
 	bool on_connections;
 
@@ -324,11 +400,17 @@ rule_client_slots(const struct facts *facts, const struct findings *before, stru
 	on_connections = most_flat(facts, CONCURRENCY_CONNECTIONS, &flat);
 	if (!on_connections && !most_flat(facts, CONCURRENCY_CLIENTS, &flat))
 		return false;
-	if (would_not_help(facts, before, &flat))
+	sum_counters(facts, on_connections ? CONCURRENCY_CONNECTIONS : CONCURRENCY_CLIENTS, flat.top, &sums);
+	counted = read_counters(&sums, &flat);
+	if (counted == COUNTED_NO_WAIT || would_not_help(facts, before, &flat))
 		return false;
 	finding->confidence = on_connections && facts->correlated != NULL && looks_like_table(&flat) ?
 	    CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
 	tell_client_slots(finding, &flat, on_connections);
+	if (sums.calls > 0)
+		put_counters(finding, &sums);
+	if (counted == COUNTED_WAITS)
+		tell_counters(finding, &sums);
 	return true;
 }
 

@@ -1,4 +1,6 @@
+#include "base/format.h"
 #include "stats/findings.h"
+#include "stats/rule_help.h"
 
 enum { PPM = 1000000 };
 
@@ -53,6 +55,33 @@ outside_wire(const struct findings *findings)
 	return NULL;
 }
 
+/*
+ * The client's counters show more of its calls' time outside the wire than on
+ * it, and are of as many calls as were matched, nearly. Caller frees the text.
+ */
+static char *
+outside_by_counters(const struct findings *findings, const struct aggregate_totals *totals)
+{
+	const struct mountstats_sums *sums = findings == NULL ? NULL : findings_counters(findings);
+	char outside[FORMAT_SIZE], wire[FORMAT_SIZE];
+
+	if (sums == NULL || sums->calls < VERDICT_CALLS || sums->calls < totals->matched / 2 ||
+	    counters_outside_ms(sums) <= sums->rtt_ms)
+		return NULL;
+	return g_strdup_printf("more time passes in the client outside the wire than on it (by its own counters %s of a call "
+	    "against %s)", format_duration(outside, mountstats_mean_ns(counters_outside_ms(sums), sums->calls)),
+	    format_duration(wire, mountstats_mean_ns(sums->rtt_ms, sums->calls)));
+}
+
+/* Of the client, for the time that is in no call; takes the text. */
+static void
+blame_outside(struct verdict *verdict, const struct quality *quality, char *text)
+{
+	verdict->component = COMPONENT_CLIENT;
+	verdict->confidence = quality->level == QUALITY_GOOD ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	verdict->text = text;
+}
+
 /* The largest part, if it has half of the time. */
 static enum component
 largest_part(const struct aggregate_totals *totals, double *share)
@@ -97,6 +126,7 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 	struct verdict *verdict;
 	double share;
 	bool blurred;
+	char *counted;
 
 	if (quality->level == QUALITY_POOR)
 		return verdict_none(g_strdup("the captures are too poor to say where the time goes"));
@@ -110,9 +140,13 @@ verdict_judge(const struct quality *quality, const struct aggregate_totals *tota
 
 	verdict = g_new0(struct verdict, 1);
 	if (outside != NULL) {
-		verdict->component = COMPONENT_CLIENT;
-		verdict->confidence = quality->level == QUALITY_GOOD ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-		verdict->text = g_strdup_printf("more time passes in the client outside the wire than on it (%s)", outside->id);
+		blame_outside(verdict, quality, g_strdup_printf("more time passes in the client outside the wire than on it (%s)",
+		    outside->id));
+		return verdict;
+	}
+	counted = outside_by_counters(findings, totals);
+	if (counted != NULL) {
+		blame_outside(verdict, quality, counted);
 		return verdict;
 	}
 	verdict->component = largest_part(totals, &share);

@@ -109,6 +109,7 @@ fixture_finish(struct fixture *fixture)
 		.captures = report->captures, .capture_count = report->capture_count,
 		.correlated = report->correlated, .clocks = report->clocks,
 		.aggregate = fixture->aggregate, .quality = fixture->quality, .ids = fixture->ids,
+		.counters = report->counters,
 	});
 	report->findings = fixture->findings;
 	fixture->verdict = verdict_judge(fixture->quality, totals, fixture->findings);

@@ -706,3 +706,44 @@ Test(json, what_no_capture_shows_is_not_in_flight)
 	json_decref(root);
 	fixture_clear(&fixture);
 }
+
+/* ---- layers ---- */
+
+/* Of two mounts, one without calls. */
+Test(json, the_clients_own_counters)
+{
+	static const struct {
+		const char *name;
+		int64_t mean_ns;
+	} rows[] = { { "READ", 6000000 }, { "READ queue", 3500000 }, { "READ rtt", 2000000 } };
+	struct mountstats_op op = { .name = "READ", .calls = 4, .queue_ms = 14, .rtt_ms = 8, .execute_ms = 24 };
+	struct mountstats_mount mounts[] = {
+		{ .device = (char *)"filer:/idle" },
+		{ .device = (char *)"filer:/v\xff", .ops = &op, .op_count = 1 },
+	};
+	struct mountstats_delta counters = { .from_ns = 5, .to_ns = 7, .mounts = mounts, .mount_count = 2 };
+	struct fixture fixture;
+	json_t *root, *layer, *row;
+
+	fixture_init(&fixture, 2, PAIR_SERVER);
+	fixture_fill(&fixture);
+	fixture.report.counters = &counters;
+	fixture_finish(&fixture);
+	root = parse(&fixture);
+	cr_assert_eq(json_array_size(json_object_get(root, "layers")), 1);
+	layer = json_array_get(json_object_get(root, "layers"), 0);
+	cr_assert_str_eq(string(layer, "kind"), "mountstats");
+	cr_assert_str_eq(string(layer, "name"), "filer:/v\\xff");
+	cr_assert_eq(number(layer, "from_ns"), 5);
+	cr_assert_eq(number(layer, "to_ns"), 7);
+	cr_assert_eq(json_array_size(json_object_get(layer, "rows")), 3);
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		row = json_array_get(json_object_get(layer, "rows"), i);
+		cr_assert_str_eq(string(row, "name"), rows[i].name);
+		cr_assert_eq(number(row, "count"), 4);
+		cr_assert_eq(number(row, "mean_ns"), rows[i].mean_ns);
+		cr_assert(is_null(row, "p95_ns"));
+	}
+	json_decref(root);
+	fixture_clear(&fixture);
+}

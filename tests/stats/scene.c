@@ -107,6 +107,7 @@ scene_judge(struct scene *scene)
 		.clocks = alone ? NULL : scene->clocks,
 		.aggregate = scene->aggregate,
 		.quality = quality,
+		.counters = scene->counters,
 	};
 	struct findings *findings;
 

@@ -17,6 +17,7 @@ struct scene {
 	struct clock_facts clocks[SCENE_CLIENTS];
 	struct aggregate *aggregate;
 	struct lines *lines[1 + SCENE_CLIENTS];
+	const struct mountstats_delta *counters;
 };
 
 /* count captures, of which a single one is of one_side. Round trips between the hosts take 100 us. */

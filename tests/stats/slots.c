@@ -367,3 +367,157 @@ Test(slots, one_sign_of_three_is_missing)
 		findings_free(findings);
 	}
 }
+
+/* ---- with the client's own counters ---- */
+
+/*
+ * A full table of 16 with 800 READs, and what the counters of the client's
+ * mount say of the same time: calls, each with so many microseconds before it
+ * was sent, as many after, and calls that waited at each.
+ */
+struct counted {
+	uint64_t calls, queue_us, rtt_us;
+	double backlog;
+	unsigned server;		/* last byte of its address */
+};
+
+static struct mountstats_mount
+counted_mount(const struct counted *counted, struct mountstats_op *op)
+{
+	struct mountstats_mount mount = {
+		.device = (char *)"filer:/vol", .place = (char *)"/mnt", .address_known = counted->server != 0,
+		.address = { [10] = 0xff, [11] = 0xff, 10, 0, 0, (uint8_t)counted->server },
+		.ops = op, .op_count = 1,
+		.transport = { .count = 1, .sends = counted->calls, .backlog = (uint64_t)(counted->backlog * (double)counted->calls) },
+	};
+
+	*op = (struct mountstats_op){
+		.name = "READ", .calls = counted->calls, .transmissions = counted->calls,
+		.queue_ms = counted->calls * counted->queue_us / 1000, .rtt_ms = counted->calls * counted->rtt_us / 1000,
+		.execute_ms = counted->calls * (counted->queue_us + counted->rtt_us) / 1000,
+	};
+	return mount;
+}
+
+static struct findings *
+judge_counted(const struct counted *counted, unsigned slots)
+{
+	struct table table = { .slots = slots, .rounds = 800 / slots, .server_ns = 500 * US, .gap_ns = 20 * US };
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct mountstats_op op;
+	struct mountstats_mount mount = counted_mount(counted, &op);
+	struct mountstats_delta delta = { .mounts = &mount, .mount_count = 1 };
+
+	fill(&scene, &table);
+	scene.counters = &delta;
+	return scene_judge(&scene);
+}
+
+Test(slots, counters_show_the_wait)
+{
+	/* 5 has no table: whatever the size, the counters know */
+	struct findings *findings = judge_counted(&(struct counted){ 800, 3000, 1000, 12.5, 2 }, 5);
+	const struct finding *finding = finding_there(findings, "client-slot-saturation");
+
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_null(finding->doubt);
+	cr_assert(finding->outside_wire);
+	cr_assert_not_null(strstr(finding->text, "a call waits 3.00ms in the mean before it is sent, 75 % of its time there, "
+	    "behind 12.5 others that wait for a slot."), "%s", finding->text);
+	cr_assert_eq(finding_value(finding, "slots")->integer, 5);
+	cr_assert_eq(finding_value(finding, "counted_calls")->integer, 800);
+	cr_assert_eq(finding_value(finding, "queue_mean_ns")->integer, 3 * MS);
+	cr_assert_eq(finding_value(finding, "read_queue_mean_ns")->integer, 3 * MS);
+	cr_assert_float_eq(finding_value(finding, "queue_share")->real, 0.75, 1e-9);
+	cr_assert_float_eq(finding_value(finding, "backlog_mean")->real, 12.5, 1e-9);
+	findings_free(findings);
+}
+
+/* The wait is shorter than the wire's time: the table is full, but most of the time is elsewhere. */
+Test(slots, counters_show_a_short_wait)
+{
+	struct findings *findings = judge_counted(&(struct counted){ 800, 500, 1000, 4, 2 }, 16);
+	const struct finding *finding = finding_there(findings, "client-slot-saturation");
+
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert(!finding->outside_wire);
+	findings_free(findings);
+}
+
+/* Calls leave at once: it is sixteen callers, however much it looks like a table. */
+Test(slots, counters_show_no_wait)
+{
+	struct findings *findings = judge_counted(&(struct counted){ 800, 10, 1000, 0, 2 }, 16);
+
+	cr_assert_null(findings_of(findings, "client-slot-saturation"));
+	findings_free(findings);
+}
+
+/* Counters that settle nothing leave what the wire says. */
+Test(slots, counters_that_settle_nothing)
+{
+	static const struct counted cases[] = {
+		{ 800, 50, 1000, 0, 2 },	/* a twentieth */
+		{ 800, 3000, 1000, 0.1, 2 },	/* waits, but not for slots */
+		{ 800, 10, 1000, 0.1, 2 },	/* the same, and nearly none */
+		{ 300, 3000, 1000, 12, 2 },	/* of other calls */
+		{ 300, 10, 1000, 0, 2 },
+		{ 800, 3000, 1000, 12, 9 },	/* of another server */
+		{ 800, 10, 1000, 0, 9 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct findings *findings = judge_counted(&cases[i], 16);
+		const struct finding *finding = finding_there(findings, "client-slot-saturation");
+
+		cr_expect_eq(finding->confidence, CONFIDENCE_MEDIUM, "case %zu", i);
+		cr_expect_not_null(finding->doubt, "case %zu", i);
+		findings_free(findings);
+	}
+}
+
+/* A mount whose server's address is not known is of the one server that there is. */
+Test(slots, counters_without_address)
+{
+	struct findings *findings = judge_counted(&(struct counted){ 800, 3000, 1000, 12, 0 }, 16);
+
+	cr_assert_eq(finding_there(findings, "client-slot-saturation")->confidence, CONFIDENCE_HIGH);
+	findings_free(findings);
+}
+
+/* The verdict: of calls that wait longer before they leave than until their replies, the client; where half are known. */
+Test(slots, verdict_by_counters)
+{
+	static const struct {
+		struct counted counted;
+		uint64_t matched;
+		enum component component;
+	} cases[] = {
+		{ { 800, 3000, 1000, 12, 2 }, 800, COMPONENT_CLIENT },	/* by the finding */
+		{ { 800, 3000, 1000, 0, 2 }, 800, COMPONENT_CLIENT },	/* by the layer */
+		{ { 800, 900, 1000, 12, 2 }, 800, COMPONENT_SERVER },
+		{ { 800, 3000, 1000, 0, 9 }, 800, COMPONENT_SERVER },
+		{ { 800, 3000, 1000, 0, 2 }, 1700, COMPONENT_SERVER },
+		{ { 20, 3000, 1000, 0, 2 }, 30, COMPONENT_SERVER },
+		{ { 800, 3000, 1000, 0, 2 }, 29, COMPONENT_NONE },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct findings *findings = judge_counted(&cases[i].counted, 16);
+		struct quality quality = { .level = QUALITY_GOOD };
+		struct aggregate_totals totals = {
+			.matched = cases[i].matched, .total_ns = 100, .server_ns = 90, .network_ns = 10,
+		};
+		struct verdict *verdict = verdict_judge(&quality, &totals, findings);
+
+		cr_expect_eq(verdict->component, cases[i].component, "case %zu: %s", i, verdict->text);
+		if (i == 0)
+			cr_expect_str_eq(verdict->text,
+			    "more time passes in the client outside the wire than on it (client-slot-saturation)");
+		if (i == 1)
+			cr_expect_str_eq(verdict->text, "more time passes in the client outside the wire than on it (by its own "
+			    "counters 3.00ms of a call against 1.00ms)");
+		verdict_free(verdict);
+		findings_free(findings);
+	}
+}
