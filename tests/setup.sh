@@ -4,7 +4,8 @@
 # Sourced, never run; $top is the source tree.
 
 build_packages="gcc libc6-dev make autoconf automake pkg-config
-    libarchive-dev libglib2.0-dev libjansson-dev libpcap-dev libtirpc-dev libxxhash-dev"
+    libarchive-dev libcap-ng-dev libglib2.0-dev libjansson-dev libpcap-dev libseccomp-dev
+    libtirpc-dev libxxhash-dev"
 test_packages="binutils diffutils libcriterion-dev jq"
 # Only tests/run.sh --all: what checks our figures, and a real server with its clients.
 oracle_packages="tshark"

@@ -257,3 +257,12 @@ link_known(int link_type)
 {
 	return find_link(link_type) != NULL;
 }
+
+bool
+link_type_at(unsigned index, int *link_type)
+{
+	if (index >= sizeof(links) / sizeof(links[0]))
+		return false;
+	*link_type = links[index].type;
+	return true;
+}

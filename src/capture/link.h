@@ -17,5 +17,7 @@ enum layer_result link_strip_ethernet(struct layer *layer);
 enum layer_result link_strip_ethertype(uint16_t ethertype, struct layer *layer);
 
 bool link_known(int link_type);
+/* Those that are known, by index; false behind the last one. */
+bool link_type_at(unsigned index, int *link_type);
 
 #endif

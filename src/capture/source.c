@@ -1,7 +1,6 @@
 #include "capture/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,14 +16,6 @@
 enum {
 	MAGIC_BYTES = 8,
 	POSITION_EVERY = 1024,	/* packets */
-	LINK_TYPES = 8,		/* with a filter of their own */
-};
-
-/* The filter, compiled for a link type. */
-struct program {
-	int link_type;
-	bool good;
-	struct bpf_program code;
 };
 
 struct source {
@@ -38,9 +29,7 @@ struct source {
 	struct bytes *bytes;
 	const struct file_format *format;
 	void *file;
-	char *filter;			/* NULL: none */
-	struct program program[LINK_TYPES];
-	unsigned programs;
+	const struct filter *filter;	/* NULL: none */
 	bool is_regular;
 	bool is_stdin;
 	uint64_t frame;			/* of the last packet that was read */
@@ -94,11 +83,11 @@ fail(const struct source *source, GError **error, const char *problem)
 }
 
 static bool
-open_file(struct source *source, GError **error)
+open_file(struct source *source, struct keeper *keeper, GError **error)
 {
 	struct stat status;
 
-	source->fd = source->is_stdin ? dup(STDIN_FILENO) : open(source->name, O_RDONLY | O_CLOEXEC);
+	source->fd = source->is_stdin ? dup(STDIN_FILENO) : keeper_input(keeper, source->name);
 	if (source->fd < 0 || fstat(source->fd, &status) != 0)
 		return fail(source, error, g_strerror(errno));
 	if (S_ISDIR(status.st_mode))
@@ -217,48 +206,18 @@ open_format(struct source *source, GError **error)
 	return check_link(source, error);
 }
 
-/*
- * The filter for a link type, compiled when it is met first. It is not given to
- * libpcap as a filter, which would not count the packets that it drops: frame
- * numbers are those of the file. NULL: one link type too many.
- */
-static struct program *
-program_of(struct source *source, int link_type, GError **error)
-{
-	struct program *program = source->program;
-	pcap_t *pcap;
-
-	for (; program < source->program + source->programs; program++)
-		if (program->link_type == link_type)
-			return program;
-	if (source->programs == LINK_TYPES)
-		return NULL;
-	source->programs++;
-	program->link_type = link_type;
-	pcap = pcap_open_dead(link_type, FILE_CAPTURED_MOST);
-	program->good = pcap != NULL &&
-	    pcap_compile(pcap, &program->code, source->filter, 1, PCAP_NETMASK_UNKNOWN) == 0;
-	if (!program->good)
-		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE, "filter '%s': %s",
-		    source->filter, pcap != NULL ? pcap_geterr(pcap) : g_strerror(ENOMEM));
-	if (pcap != NULL)
-		pcap_close(pcap);
-	return program;
-}
-
-/* Is it a filter at all? A file without a packet may have no link type to ask for. */
+/* Does the filter fit at all? A file without a packet may have no link type to ask for. */
 static bool
-set_filter(struct source *source, const char *filter, GError **error)
+set_filter(struct source *source, const struct filter *filter, GError **error)
 {
-	if (filter == NULL)
-		return true;
-	source->filter = g_strdup(filter);
-	return program_of(source, source->facts.link_type >= 0 ? source->facts.link_type : DLT_EN10MB, error)->good;
+	source->filter = filter;
+	return filter == NULL || source->facts.link_type < 0 || filter_fits(filter, source->facts.link_type, error);
 }
 
 struct source *
-source_open(const char *path, const char *filter, GError **error)
+source_open(const char *path, const struct source_config *config, GError **error)
 {
+	static const struct source_config plain;
 	struct source *source = g_new0(struct source, 1);
 
 	source->name = g_strdup(path);
@@ -267,8 +226,10 @@ source_open(const char *path, const char *filter, GError **error)
 	source->facts.name = source->name;
 	source->facts.dropped_by_kernel = -1;
 	source->fd = -1;
-	if (open_file(source, error) && check_magic(source, error) &&
-	    open_format(source, error) && set_filter(source, filter, error))
+	if (config == NULL)
+		config = &plain;
+	if (open_file(source, config->keeper, error) && check_magic(source, error) &&
+	    open_format(source, error) && set_filter(source, config->filter, error))
 		return source;
 	source_free(source);
 	return NULL;
@@ -279,16 +240,12 @@ source_free(struct source *source)
 {
 	if (source == NULL)
 		return;
-	for (unsigned i = 0; i < source->programs; i++)
-		if (source->program[i].good)
-			pcap_freecode(&source->program[i].code);
 	if (source->file != NULL)
 		source->format->free(source->file);
 	bytes_free(source->bytes);
 	if (source->fd >= 0)
 		close(source->fd);
 	decompress_free(source->decompress);
-	g_free(source->filter);
 	g_free(source->shown);
 	g_free(source->name);
 	g_free(source);
@@ -332,16 +289,6 @@ broken(const struct source *source, enum file_result result, GError **error)
 	return SOURCE_BROKEN;
 }
 
-/* Link types beyond those that have a filter, or that it does not fit, are left out. */
-static bool
-passes(struct source *source, const struct packet *packet)
-{
-	struct pcap_pkthdr header = { .caplen = packet->cap_len, .len = packet->wire_len };
-	const struct program *program = program_of(source, packet->link_type, NULL);
-
-	return program != NULL && program->good && pcap_offline_filter(&program->code, &header, packet->data) != 0;
-}
-
 /* No packet follows. */
 static enum source_result
 end(struct source *source, enum file_result result, GError **error)
@@ -365,7 +312,7 @@ source_next(struct source *source, struct packet *packet, GError **error)
 		if (result != FILE_PACKET && result != FILE_SKIPPED)
 			return end(source, result, error);
 		source->frame++;
-	} while (result == FILE_SKIPPED || (source->filter != NULL && !passes(source, packet)));
+	} while (result == FILE_SKIPPED || (source->filter != NULL && !filter_passes(source->filter, packet)));
 	packet->frame = source->frame;
 	return SOURCE_PACKET;
 }

@@ -8,8 +8,16 @@
 #include <stdbool.h>
 
 #include "capture/file.h"
+#include "capture/filter.h"
+#include "capture/keeper.h"
 
 struct source;
+
+/* Borrowed by what was opened with it. NULL in its place: neither. */
+struct source_config {
+	const struct filter *filter;	/* NULL: all packets; those that it drops count in the frame numbers */
+	struct keeper *keeper;		/* NULL: files are opened with the program's own rights */
+};
 
 struct source_facts {
 	const char *name;	/* as the user gave it; borrowed from the source */
@@ -27,11 +35,10 @@ struct source_facts {
 
 /*
  * "-" is standard input. Errors name the file and say what is wrong with it.
- * filter is a pcap-filter expression, NULL for none; a wrong one is
- * NFSCORR_ERROR_USAGE. Packets that it drops are counted in the frame numbers.
+ * A filter that has no meaning for the file's link type is NFSCORR_ERROR_USAGE.
  * Caller frees.
  */
-struct source *source_open(const char *path, const char *filter, GError **error);
+struct source *source_open(const char *path, const struct source_config *config, GError **error);
 void source_free(struct source *source);
 /*
  * Packets are lent: their bytes stay until gone is told, which happens in

@@ -11,7 +11,7 @@ struct member {
 
 struct source_set {
 	GArray *members;		/* struct member */
-	char *filter;
+	const struct source_config *config;
 	unsigned at;
 	struct source *reading;		/* of the member at that place; NULL: not open yet */
 	uint64_t frame_base;		/* packets of the files in front */
@@ -61,7 +61,7 @@ add_member(struct source_set *set, const char *path, bool alone, GError **error)
 	struct member member = { .path = g_strdup(path) };
 	GError *broken = NULL;
 
-	member.source = source_open(path, set->filter, error);
+	member.source = source_open(path, set->config, error);
 	if (member.source == NULL) {
 		g_free(member.path);
 		return false;
@@ -89,13 +89,13 @@ add_member(struct source_set *set, const char *path, bool alone, GError **error)
 }
 
 struct source_set *
-source_set_open(const char *const *paths, const char *filter, GError **error)
+source_set_open(const char *const *paths, const struct source_config *config, GError **error)
 {
 	struct source_set *set = g_new0(struct source_set, 1);
 	bool alone = paths[0] != NULL && paths[1] == NULL;
 
 	g_mutex_init(&set->lock);
-	set->filter = g_strdup(filter);
+	set->config = config;
 	set->can_rewind = true;
 	set->comments = g_ptr_array_new_with_free_func(g_free);
 	set->members = g_array_new(FALSE, TRUE, sizeof(struct member));
@@ -119,7 +119,6 @@ source_set_free(struct source_set *set)
 	g_ptr_array_free(set->comments, TRUE);
 	g_mutex_clear(&set->lock);
 	g_clear_error(&set->trouble);
-	g_free(set->filter);
 	g_free(set);
 }
 
@@ -172,7 +171,7 @@ open_member(struct source_set *set, struct member *member)
 
 	if (member->source != NULL)
 		return true;
-	source = source_open(member->path, set->filter, &error);
+	source = source_open(member->path, set->config, &error);
 	if (source == NULL) {
 		keep_trouble(set, error);
 		return false;

@@ -13,7 +13,7 @@ struct source_set;
  * paths: NULL-terminated; one or more. Each is opened once to see its first
  * stamp; a file of a set without packets is left out. Errors as source_open.
  */
-struct source_set *source_set_open(const char *const *paths, const char *filter, GError **error);
+struct source_set *source_set_open(const char *const *paths, const struct source_config *config, GError **error);
 void source_set_free(struct source_set *set);
 /* As source_on_gone, for all the files; told in source_set_next and source_set_free only. */
 void source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context);

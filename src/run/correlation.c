@@ -49,7 +49,7 @@ open_feed(const struct correlation_config *config, unsigned capture, struct aggr
 {
 	struct feed_config feed = {
 		.paths = config->captures[capture],
-		.filter = config->options->filter,
+		.source = config->source,
 		.limits = limits_of(config),
 		.aggregate = aggregate,
 		.capture = capture,

@@ -22,6 +22,7 @@ struct correlation_config {
 	const struct options *options;
 	const char *const *const *captures;	/* the files of each, NULL-terminated; borrowed */
 	unsigned count;
+	const struct source_config *source;	/* borrowed */
 	bool has_streams;		/* one of them can be read only once */
 	pair_sink_fn *each;		/* every pair and every call that stayed alone; NULL: nobody wants them */
 	void *each_context;

@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/errors.h"
 #include "capture/source_set.h"
 #include "run/conclude.h"
+#include "run/confine.h"
 #include "run/correlation.h"
 #include "run/output.h"
 #include "run/progress.h"
@@ -15,6 +15,9 @@
 struct engine {
 	const struct options *options;
 	struct log *log;
+	struct keeper *keeper;		/* that opens what is named; NULL: the program does */
+	struct filter *filter;		/* NULL: none */
+	struct source_config source;
 	GPtrArray *captures;		/* const char *const *: the files of each readable capture, the server's first */
 	enum side_option side;		/* of a single capture */
 	struct output *ops_output;
@@ -23,6 +26,7 @@ struct engine {
 	struct correlation found;
 	struct client_calls *clients;	/* by client capture */
 	struct progress *progress;
+	unsigned threads;
 	uint64_t calls;
 	bool failed;
 	bool wrong_usage;		/* the filter */
@@ -95,30 +99,12 @@ ignore_op(void *context, const struct nfs_op *op)
 
 /* What was read of a pipe is gone: it is opened once. */
 static bool
-is_stream(const char *path)
-{
-	struct stat status;
-
-	return strcmp(path, "-") == 0 ||
-	    (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
-}
-
-static bool
-has_stream(const char *const *paths)
+has_stream(const struct engine *engine, const char *const *paths)
 {
 	for (unsigned i = 0; paths[i] != NULL; i++)
-		if (is_stream(paths[i]))
+		if (keeper_kind(engine->keeper, paths[i]) == KEEPER_STREAM)
 			return true;
 	return false;
-}
-
-/* One that holds files stands for them and is not here any more. */
-static bool
-is_directory(const char *path)
-{
-	struct stat status;
-
-	return path != NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* True when a capture can be opened; streams are believed. */
@@ -128,14 +114,15 @@ is_readable(struct engine *engine, const char *const *paths)
 	GError *error = NULL;
 	struct source_set *set;
 
-	if (has_stream(paths))
+	if (has_stream(engine, paths))
 		return true;
-	if (is_directory(paths[0])) {
+	/* one that holds files stands for them and is not here any more */
+	if (paths[0] != NULL && keeper_kind(engine->keeper, paths[0]) == KEEPER_FOLDER) {
 		fail(engine, g_error_new(NFSCORR_ERROR, NFSCORR_ERROR_FAILED, "%s: a directory without a file in it",
 		    paths[0]));
 		return false;
 	}
-	set = source_set_open(paths, engine->options->filter, &error);
+	set = source_set_open(paths, &engine->source, &error);
 	if (set == NULL) {
 		engine->wrong_usage = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
 		fail(engine, error);
@@ -165,8 +152,8 @@ detect_side(struct engine *engine)
 	struct pipeline *pipeline;
 	bool told = false;
 
-	if (!is_stream(paths[0]) &&
-	    (pipeline = pipeline_new(paths, engine->options->filter, &limits, ignore_op, NULL, NULL)) != NULL) {
+	if (keeper_kind(engine->keeper, paths[0]) != KEEPER_STREAM &&
+	    (pipeline = pipeline_new(paths, &engine->source, &limits, ignore_op, NULL, NULL)) != NULL) {
 		for (unsigned steps = 0; steps < SIDE_STEPS && pipeline_step(pipeline, SIDE_PACKETS); steps++)
 			continue;
 		told = pipeline_side(pipeline, &side);
@@ -206,7 +193,7 @@ leave_out_stream(struct engine *engine)
 	unsigned found = 0, streams = 0;
 
 	for (unsigned i = 0; i < engine->captures->len; i++) {
-		if (!has_stream(g_ptr_array_index(engine->captures, i)))
+		if (!has_stream(engine, g_ptr_array_index(engine->captures, i)))
 			continue;
 		streams++;
 		found = i;
@@ -244,7 +231,7 @@ static bool
 reads_streams(const struct engine *engine)
 {
 	for (unsigned i = 0; i < engine->captures->len; i++)
-		if (has_stream(g_ptr_array_index(engine->captures, i)))
+		if (has_stream(engine, g_ptr_array_index(engine->captures, i)))
 			return true;
 	return false;
 }
@@ -259,7 +246,7 @@ static void
 write_json_file(struct engine *engine, const struct report *report)
 {
 	GError *error = NULL;
-	struct output *output = output_open(engine->options->json_path, &error);
+	struct output *output = output_open(engine->keeper, engine->options->json_path, &error);
 
 	if (output != NULL) {
 		report_json(report, output_file(output));
@@ -351,7 +338,7 @@ open_ops(struct engine *engine)
 
 	if (engine->options->ops_path == NULL)
 		return true;
-	engine->ops_output = output_open(engine->options->ops_path, &error);
+	engine->ops_output = output_open(engine->keeper, engine->options->ops_path, &error);
 	if (engine->ops_output == NULL) {
 		fail(engine, error);
 		return false;
@@ -366,6 +353,7 @@ correlate_all(struct engine *engine)
 	struct options options = *engine->options;
 	struct correlation_config config = {
 		.options = &options,
+		.source = &engine->source,
 		.each = take_pair,
 		.each_context = engine,
 		.wait = show_progress,
@@ -375,8 +363,7 @@ correlate_all(struct engine *engine)
 	GError *error = NULL;
 	bool done;
 
-	if (options.threads == 0)
-		options.threads = g_get_num_processors();
+	options.threads = engine->threads;
 	engine->clients = g_new0(struct client_calls, engine->captures->len);
 	engine->progress = progress_new(options.progress && !options.quiet);
 	do {
@@ -393,15 +380,34 @@ correlate_all(struct engine *engine)
 	return done ? report_found(engine) : EXIT_FAILED;
 }
 
-int
-engine_run(const struct options *options, struct log *log)
+/* The last that is done with the rights of who called: nothing was read so far. */
+static bool
+prepare(struct engine *engine, struct rights *rights)
 {
-	struct engine engine = { .options = options, .log = log };
+	const struct options *options = engine->options;
+	GError *error = NULL;
+
+	engine->threads = options->threads != 0 ? options->threads : g_get_num_processors();
+	if (options->filter != NULL)
+		engine->source.filter = engine->filter = filter_new(options->filter, &error);
+	if (error == NULL && confine(rights, engine->log, &error))
+		return true;
+	engine->wrong_usage = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
+	fail(engine, error);
+	return false;
+}
+
+int
+engine_run(const struct options *options, struct rights *rights, struct log *log)
+{
+	struct engine engine = { .options = options, .log = log, .keeper = rights_keeper(rights) };
 	int status = EXIT_FAILED;
 
+	engine.source.keeper = engine.keeper;
 	engine.captures = g_ptr_array_new_with_free_func(g_free);
 	engine.ids = ids_new();
-	choose_captures(&engine);
+	if (prepare(&engine, rights))
+		choose_captures(&engine);
 	if (engine.wrong_usage)
 		status = EXIT_USAGE;
 	else if (engine.captures->len > 0 && open_ops(&engine))
@@ -412,5 +418,6 @@ engine_run(const struct options *options, struct log *log)
 	ids_free(engine.ids);
 	g_free(engine.clients);
 	g_ptr_array_unref(engine.captures);
+	filter_free(engine.filter);
 	return status;
 }

@@ -106,7 +106,7 @@ feed_new(const struct feed_config *config, GError **error)
 {
 	struct feed *feed = g_new0(struct feed, 1);
 
-	feed->pipeline = pipeline_new(config->paths, config->filter, &config->limits, take_op, feed, error);
+	feed->pipeline = pipeline_new(config->paths, config->source, &config->limits, take_op, feed, error);
 	if (feed->pipeline == NULL) {
 		g_free(feed);
 		return NULL;

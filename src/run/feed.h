@@ -17,7 +17,7 @@ typedef void feed_event_fn(void *context, unsigned capture, const struct tcp_eve
 
 struct feed_config {
 	const char *const *paths;	/* NULL-terminated, borrowed */
-	const char *filter;
+	const struct source_config *source;	/* borrowed */
 	struct pipeline_limits limits;
 	struct aggregate *aggregate;	/* every op is added to it, by the decoding thread; borrowed; NULL: not */
 	unsigned capture;		/* number of the capture in the aggregate */

@@ -2,7 +2,10 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/descriptors.h"
+#include "base/errors.h"
 #include "capture/interfaces.h"
+#include "run/confine.h"
 #include "run/engine.h"
 
 /* The commands for --how-to-capture, without a capture and so without names. */
@@ -38,6 +41,10 @@ list_interfaces(struct log *log)
 static int
 run(const struct options *options, struct log *log)
 {
+	GError *error = NULL;
+	struct rights *rights;
+	int status;
+
 	if (options->show_commands)
 		return show_commands(options->system, log);
 	if (options->list_interfaces)
@@ -46,7 +53,16 @@ run(const struct options *options, struct log *log)
 		log_line(log, LOG_QUIET, "run", "live capture is not built in yet");
 		return EXIT_FAILED;
 	}
-	return engine_run(options, log);
+	rights = confine_begin(options, NULL, &error);
+	if (rights == NULL) {
+		log_line(log, LOG_QUIET, "rights", "%s", error->message);
+		status = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE) ? EXIT_USAGE : EXIT_FAILED;
+		g_error_free(error);
+		return status;
+	}
+	status = engine_run(options, rights, log);
+	rights_free(rights);
+	return status;
 }
 
 int
@@ -59,6 +75,7 @@ main(int argc, char **argv)
 	struct log *log;
 	int status = EXIT_REPORT;
 
+	descriptors_plug();
 	setlocale(LC_CTYPE, "");
 	/* a reader that went away is an error to be told, so that nothing is left half done */
 	signal(SIGPIPE, SIG_IGN);

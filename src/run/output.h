@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "capture/keeper.h"
+
 struct output;
 
 /*
  * A file beside the target that takes its place on commit. A target that is
  * no regular file (a pipe, a device) is written as it is. Errors name the path.
+ * keeper: NULL, or one that knows the path; borrowed.
  */
-struct output *output_open(const char *path, GError **error);
+struct output *output_open(struct keeper *keeper, const char *path, GError **error);
 FILE *output_file(struct output *output);
 /* Takes output. False with an error when anything could not be written; the target is then as it was. */
 bool output_commit(struct output *output, GError **error);

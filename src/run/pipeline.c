@@ -176,10 +176,10 @@ new_pipeline(const struct pipeline_limits *limits, op_sink_fn *sink, void *conte
 }
 
 struct pipeline *
-pipeline_new(const char *const *paths, const char *filter, const struct pipeline_limits *limits,
+pipeline_new(const char *const *paths, const struct source_config *config, const struct pipeline_limits *limits,
     op_sink_fn *sink, void *context, GError **error)
 {
-	struct source_set *sources = source_set_open(paths, filter, error);
+	struct source_set *sources = source_set_open(paths, config, error);
 	struct pipeline *pipeline;
 
 	if (sources == NULL)

@@ -7,6 +7,7 @@
 
 #include <glib.h>
 
+#include "capture/source.h"
 #include "rpc/calls.h"
 #include "stats/capture_facts.h"
 
@@ -23,9 +24,10 @@ struct pipeline;
 
 /*
  * paths: the files of one capture (NULL-terminated, borrowed), put in order by
- * their first stamps. On an error that concerns the first file: NULL.
+ * their first stamps. On an error that concerns the first file: NULL. config is
+ * borrowed.
  */
-struct pipeline *pipeline_new(const char *const *paths, const char *filter,
+struct pipeline *pipeline_new(const char *const *paths, const struct source_config *config,
     const struct pipeline_limits *limits, op_sink_fn *sink, void *context, GError **error);
 /*
  * What TCP sent again, and what the capture did not see, goes to this sink, with the

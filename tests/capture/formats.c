@@ -384,6 +384,7 @@ Test(pcapng, a_filter_on_two_link_types)
 {
 	struct made made = made_new(false);
 	struct packet packet;
+	struct source_config config = { 0 };
 	struct source *source;
 
 	put_section(&made);
@@ -392,7 +393,8 @@ Test(pcapng, a_filter_on_two_link_types)
 	for (unsigned i = 0; i < 6; i++)
 		put_packet(&made, i % 2, i, 60 + i / 2, 60 + i / 2);
 	cr_assert(g_file_set_contents(path, (const char *)made.bytes->data, made.bytes->len, NULL));
-	source = source_open(path, "len = 61", NULL);
+	config.filter = filter_new("len = 61", NULL);
+	source = source_open(path, &config, NULL);
 	cr_assert_not_null(source);
 	for (uint64_t frame = 3; frame <= 4; frame++) {
 		cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET);

@@ -33,7 +33,7 @@ run(GPtrArray *argv)
 	g_ptr_array_add(argv, NULL);
 	optind = 0;	/* getopt begins anew */
 	if (options_read(&options, (int)argv->len - 1, (char **)argv->pdata, &error) == OPTIONS_RUN)
-		status = engine_run(&options, log);
+		status = engine_run(&options, NULL, log);
 	g_clear_error(&error);
 	options_clear(&options);
 	log_free(log);

@@ -1,0 +1,29 @@
+/*
+ * A new file that takes the place of its target in one step: it appears whole
+ * or not at all. A target that is no regular file (a pipe, a device, a
+ * descriptor such as /dev/stdout) is written as it is.
+ */
+#ifndef CAPTURE_TARGET_H
+#define CAPTURE_TARGET_H
+
+#include <sys/types.h>
+
+struct target;
+
+/* Whose new files are; (uid_t)-1: whose they are without a word about it. */
+struct target_owner {
+	uid_t user;
+	gid_t group;
+};
+
+/*
+ * *fd is for writing and the caller's. descriptor: of this process, that the
+ * path is another name for, or -1. NULL and errno when nothing can be written.
+ */
+struct target *target_open(const char *path, int descriptor, const struct target_owner *owner, int *fd);
+/* Takes target. All was written: 0, or the errno of what failed, and the target is then as it was. */
+int target_commit(struct target *target);
+/* Takes target, NULL allowed: nothing appears. */
+void target_drop(struct target *target);
+
+#endif
