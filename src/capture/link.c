@@ -21,8 +21,8 @@ enum {
 	PPP_MPLS = 0x0281,	/* RFC 3032 section 4.1 */
 };
 
-/* No network stacks more of them; a hostile frame could be nothing else. */
-enum { TAGS_MAX = 8, LABELS_MAX = 16 };
+/* Bytes of a tag. No network stacks more of them; a hostile frame could be nothing else. */
+enum { TAG = 4, TAGS_MAX = 8, LABELS_MAX = 16 };
 
 /*
  * RFC 3032 section 2.1: a label stack entry, the bottom one with S set.
@@ -85,11 +85,40 @@ strip_pppoe(struct layer *layer)
 	return strip_ppp_protocol(layer);
 }
 
+/*
+ * IEEE 802.2: two service access points and a control byte. That of IP (06) has
+ * the packet right behind it; that of SNAP (aa) an organisation and an EtherType
+ * in between (RFC 1042), which goes to *ethertype.
+ */
+static enum layer_result
+strip_llc(struct layer *layer, uint16_t *ethertype)
+{
+	enum { LLC = 3, SNAP = 8, SAP_IP = 0x06, SAP_SNAP = 0xaa, UNNUMBERED = 3 };
+	enum layer_result result = layer_need(layer, LLC);
+
+	if (result != LAYER_FOUND)
+		return result;
+	if (layer->data[0] != layer->data[1] || layer->data[2] != UNNUMBERED)
+		return LAYER_OTHER;
+	if (layer->data[0] == SAP_IP) {
+		layer_skip(layer, LLC);
+		*ethertype = ETHERTYPE_IPV4;
+		return LAYER_FOUND;
+	}
+	if (layer->data[0] != SAP_SNAP)
+		return LAYER_OTHER;
+	result = layer_need(layer, SNAP);
+	if (result != LAYER_FOUND)
+		return result;
+	*ethertype = load_be16(layer->data + SNAP - 2);
+	layer_skip(layer, SNAP);
+	return LAYER_FOUND;
+}
+
 enum layer_result
 link_strip_ethertype(uint16_t ethertype, struct layer *layer)
 {
 	for (unsigned depth = 0; depth <= TAGS_MAX; depth++) {
-		uint32_t len, at;	/* of a header that leads to another EtherType */
 		enum layer_result result;
 
 		switch (ethertype) {
@@ -104,25 +133,19 @@ link_strip_ethertype(uint16_t ethertype, struct layer *layer)
 		case ETHERTYPE_VLAN:
 		case ETHERTYPE_QINQ:
 		case ETHERTYPE_OLD_QINQ:
-			len = 4;
-			at = 2;
-			break;
+			result = layer_need(layer, TAG);
+			if (result != LAYER_FOUND)
+				return result;
+			ethertype = load_be16(layer->data + 2);
+			layer_skip(layer, TAG);
+			continue;
 		default:
 			if (ethertype >= ETHERTYPE_LEAST)
 				return LAYER_OTHER;
-			/* LLC with SNAP: aa aa 03, an organisation, an EtherType (RFC 1042). */
-			len = 8;
-			at = 6;
-			break;
+			result = strip_llc(layer, &ethertype);
+			if (result != LAYER_FOUND)
+				return result;
 		}
-		result = layer_need(layer, len);
-		if (result != LAYER_FOUND)
-			return result;
-		if (len == 8 && (layer->data[0] != 0xaa || layer->data[1] != 0xaa ||
-		    layer->data[2] != 3))
-			return LAYER_OTHER;
-		ethertype = load_be16(layer->data + at);
-		layer_skip(layer, len);
 	}
 	return LAYER_OTHER;
 }

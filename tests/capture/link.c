@@ -29,6 +29,9 @@ static const struct below belows[] = {
 	{ "eight tags", DLT_EN10MB, MACS VLAN VLAN VLAN VLAN VLAN VLAN VLAN VLAN "0800",
 	  MACS VLAN VLAN VLAN VLAN VLAN VLAN VLAN VLAN "86dd" },
 	{ "LLC and SNAP", DLT_EN10MB, MACS "0100" SNAP "0800", MACS "0100" SNAP "86dd" },
+	{ "LLC with the SAP of IP", DLT_EN10MB, MACS "0037 060603", NULL },
+	{ "the SAP of IP in a VLAN", DLT_EN10MB, MACS VLAN "0037 060603", NULL },
+	{ "cooked with LLC", DLT_LINUX_SLL, SLL "0004 060603", SLL "0004" SNAP "86dd" },
 	{ "SNAP in a VLAN", DLT_EN10MB, MACS VLAN "0100" SNAP "0800", MACS VLAN "0100" SNAP "86dd" },
 	{ "MPLS", DLT_EN10MB, MACS "8847 00010140", MACS "8847 00010140" },
 	{ "two labels in a VLAN", DLT_EN10MB, MACS VLAN "8847 00020040 00010140",
@@ -162,6 +165,8 @@ Test(link, what_is_not_ip_is_other)
 	check_other(DLT_EN10MB, MACS VLAN "0806");
 	check_other(DLT_EN10MB, MACS "0026 424203");	/* spanning tree */
 	check_other(DLT_EN10MB, MACS "0100 e0e003");
+	check_other(DLT_EN10MB, MACS "0100 060601");	/* numbered: of a connection */
+	check_other(DLT_EN10MB, MACS "0100 06aa03");
 	check_other(DLT_EN10MB, MACS "8847 00010140 00");	/* a pseudo wire */
 	check_other(DLT_EN10MB, MACS "8864 1100 0001 0100 c021");	/* LCP */
 	check_other(DLT_LINUX_SLL, SLL "0806");
