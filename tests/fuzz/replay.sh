@@ -5,7 +5,7 @@ set -eu
 srcdir=${srcdir:-$(dirname "$0")/../..}
 count=0
 failed=0
-for target in stream rpc_header decoders capture; do
+for target in stream rpc_header decoders capture pcap pcapng snoop; do
 	# a target that dies says so by the lines it does not print
 	set -- "$srcdir/tests/fuzz/corpus/$target"/*
 	lines=$("tests/fuzz/replay_$target" "$@" | grep -c '^ok ' || :)
