@@ -51,7 +51,8 @@ datagram_parse(const struct packet *packet, struct datagram *datagram)
 		result = ip_strip_to_transport(&layer, &ip);
 	if (result != LAYER_FOUND && result != LAYER_FRAGMENT)
 		return result == LAYER_CUT ? SEGMENT_CUT : SEGMENT_BAD;
-	*datagram = (struct datagram){ .packet = packet, .wire_len = layer.wire_len, .id = ip.id };
+	*datagram = (struct datagram){ .packet = packet, .wire_len = layer.wire_len, .id = ip.id,
+	    .hops_left = ip.hops_left };
 	datagram->address_direction = datagram->direction = flow_key_make(&datagram->key, &ip, 0, 0);
 	if (result == LAYER_FRAGMENT) {
 		datagram->fragment = true;

@@ -18,6 +18,7 @@ struct datagram {
 	bool fragment;
 	bool more;			/* of a fragment: not the last one */
 	bool begins;			/* the UDP header is here */
+	uint8_t hops_left;		/* time to live, hop limit */
 	uint32_t id;			/* what fragments of one datagram share; of a whole one IPv4's identification, or 0 */
 	uint32_t offset, wire_len;	/* of this piece */
 	uint32_t datagram_len;		/* with its header, as that says; 0 where begins is not set */

@@ -132,6 +132,7 @@ make_whole(struct joining *joining, const struct packet *last, struct packet *wh
 		.ts_ns = last->ts_ns,
 		.frame = joining->first_frame,
 		.link_type = DLT_RAW,
+		.interface = last->interface,
 		.data = header,
 		.cap_len = header_len + MIN(joining->cut_at, joining->marks.len),
 		.wire_len = header_len + joining->marks.len,

@@ -27,13 +27,20 @@ struct entry {
 	uint64_t hash;
 	int64_t ts_ns;
 	uint16_t before;	/* serial of an older entry with the same head */
+	uint8_t hops_left;
+	uint8_t kind_and_way;	/* of the capture point: kind | way << 4 */
+	uint32_t number;	/* of the capture point */
 };
+
+/* Many are looked at; more than 24 bytes would cost time. */
+G_STATIC_ASSERT(sizeof(struct entry) == 24);
 
 struct duplicates {
 	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
 	uint16_t serial;	/* of the next entry; starts where 0 is out of the ring; begins again and again */
 	uint16_t heads[HEADS];	/* serials */
 	struct entry ring[RING];
+	struct point_pairs pairs;
 };
 
 struct duplicates *
@@ -104,10 +111,26 @@ packet_hash(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
 	return hash ^ fold(flags ^ ~seed, XXH3_64bits_withSeed(header + OPTIONS, options_len, seed) ^ flow_hash);
 }
 
+/* What came again was kept where the entry says. */
+static void
+count_copy(struct duplicates *duplicates, const struct entry *entry, const struct capture_point *dropped,
+    uint8_t hops_left)
+{
+	const struct capture_point kept = {
+		.number = entry->number,
+		.kind = entry->kind_and_way & 0x0f,
+		.way = entry->kind_and_way >> 4,
+	};
+
+	point_pairs_add(&duplicates->pairs, &kept, dropped, entry->hops_left - hops_left);
+}
+
 /* Remembers a packet; true when one with this hash came less than window_ns before or after it. */
 static bool
-seen(struct duplicates *duplicates, uint64_t hash, int64_t ts_ns, int64_t window_ns)
+seen(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, uint8_t hops_left, int64_t window_ns)
 {
+	const struct capture_point point = point_of(packet);
+	int64_t ts_ns = packet->ts_ns;
 	uint16_t *head = &duplicates->heads[hash % HEADS];
 	uint16_t age = (uint16_t)(duplicates->serial - *head), before;
 	struct entry *entry;
@@ -125,12 +148,20 @@ seen(struct duplicates *duplicates, uint64_t hash, int64_t ts_ns, int64_t window
 		if (entry->hash != hash)
 			continue;
 		apart_ns = ts_ns - entry->ts_ns;
-		if (apart_ns >= -window_ns && apart_ns <= window_ns)
-			return true;
-		break;
+		if (apart_ns < -window_ns || apart_ns > window_ns)
+			break;
+		count_copy(duplicates, entry, &point, hops_left);
+		return true;
 	}
 	entry = &duplicates->ring[duplicates->serial % RING];
-	*entry = (struct entry){ .hash = hash, .ts_ns = ts_ns, .before = *head };
+	*entry = (struct entry){
+		.hash = hash,
+		.ts_ns = ts_ns,
+		.before = *head,
+		.hops_left = hops_left,
+		.kind_and_way = (uint8_t)(point.kind | point.way << 4),
+		.number = point.number,
+	};
 	*head = duplicates->serial++;
 	return false;
 }
@@ -141,7 +172,7 @@ duplicates_seen(struct duplicates *duplicates, const struct segment *segment, ui
 	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
 	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
 		return false;
-	return seen(duplicates, packet_hash(duplicates->seed, segment, flow_hash), segment->packet->ts_ns,
+	return seen(duplicates, packet_hash(duplicates->seed, segment, flow_hash), segment->packet, segment->hops_left,
 	    segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS);
 }
 
@@ -153,5 +184,11 @@ duplicates_seen_datagram(struct duplicates *duplicates, const struct datagram *d
 	    XXH3_64bits_withSeed(datagram->payload, MIN(datagram->payload_cap_len, DATAGRAM_HASHED),
 	    duplicates->seed + datagram->direction);
 
-	return seen(duplicates, hash, datagram->packet->ts_ns, WINDOW_NS);
+	return seen(duplicates, hash, datagram->packet, datagram->hops_left, WINDOW_NS);
+}
+
+const struct point_pairs *
+duplicates_pairs(const struct duplicates *duplicates)
+{
+	return &duplicates->pairs;
 }

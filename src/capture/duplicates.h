@@ -10,6 +10,7 @@
 #define CAPTURE_DUPLICATES_H
 
 #include "capture/datagram.h"
+#include "capture/point.h"
 #include "capture/segment.h"
 
 struct duplicates;
@@ -20,5 +21,7 @@ void duplicates_free(struct duplicates *duplicates);
 bool duplicates_seen(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash);
 /* The same of a piece of a UDP datagram. RPC sends nothing again so soon, with or without an identification. */
 bool duplicates_seen_datagram(struct duplicates *duplicates, const struct datagram *datagram);
+/* Where the copies that were recognised are from; borrowed. */
+const struct point_pairs *duplicates_pairs(const struct duplicates *duplicates);
 
 #endif

@@ -20,6 +20,8 @@ enum file_result {
 enum {
 	FILE_TEXT = 256,	/* bytes of a problem's text */
 	FILE_COMMENTS = 8,
+	FILE_INTERFACES = 64,	/* whose names are kept */
+	FILE_INTERFACE_NAME = 64,	/* bytes of one, at most */
 	FILE_CAPTURED_MOST = 262144,	/* bytes of a packet; what libpcap takes from any link type that we know */
 };
 
@@ -42,6 +44,8 @@ struct file_format {
 	enum file_result (*next)(void *file, struct packet *packet);
 	/* Borrowed, and up to date after each packet. */
 	const struct file_facts *(*facts)(const void *file);
+	/* Of the interface with this number (packet.interface less 1), NULL: not known; borrowed. NULL: none has a name. */
+	const char *(*interface)(const void *file, unsigned number);
 	/* After FILE_BROKEN; borrowed. */
 	const char *(*problem)(const void *file);
 	void (*free)(void *file);

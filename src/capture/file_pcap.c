@@ -44,7 +44,7 @@ struct file_pcap {
 	int fraction_ns;		/* the unit of a stamp's second half */
 	uint8_t lengths;		/* which of the two comes first */
 	bool swapped;
-	bool is_plain;			/* lengths and byte order are as this host likes them */
+	bool is_plain;			/* the head is of 16 bytes, lengths and byte order are as this host likes them */
 };
 
 static enum lengths
@@ -68,7 +68,7 @@ take_header(struct file_pcap *file, pcap_t *pcap)
 	file->snaplen = (uint32_t)pcap_snapshot(pcap);
 	file->fraction_ns = magic == MAGIC_NANOSECONDS ? 1 : NS_PER_US;
 	file->lengths = (uint8_t)lengths_of(pcap_major_version(pcap), pcap_minor_version(pcap));
-	file->is_plain = !file->swapped && file->lengths == CAPTURED_FIRST;
+	file->is_plain = !file->swapped && file->lengths == CAPTURED_FIRST && file->head_len == HEAD;
 	file->facts = (struct file_facts){
 		.link_type = pcap_datalink(pcap),
 		.snaplen = file->snaplen,
@@ -147,18 +147,31 @@ put_right(const struct file_pcap *file, uint32_t head[4])
 	}
 }
 
+/* What a modified file has behind the head; as packet.interface has it. */
+static uint32_t
+interface_of(const struct file_pcap *file, const uint8_t *at)
+{
+	uint32_t interface;
+
+	memcpy(&interface, at, sizeof interface);
+	return (file->swapped ? GUINT32_SWAP_LE_BE(interface) : interface) + 1;
+}
+
 static enum file_result
 next_packet(void *context, struct packet *packet)
 {
 	struct file_pcap *file = context;
 	struct bytes *bytes = file->bytes;
-	uint32_t head[4], cap_len, wire_len;
+	uint32_t head[4], cap_len, wire_len, interface = 0;
 
 	if (G_UNLIKELY(!bytes_look(bytes, file->head_len)))
 		return bytes_left(bytes) == 0 && bytes->error == 0 ? FILE_END : file_ends_here(bytes, file->text);
 	memcpy(head, bytes->place, sizeof head);
-	if (!file->is_plain)
+	if (!file->is_plain) {
 		put_right(file, head);
+		if (file->head_len == MODIFIED_HEAD)
+			interface = interface_of(file, bytes->place + HEAD);
+	}
 	cap_len = head[2];
 	wire_len = head[3];
 	if (G_UNLIKELY(cap_len > FILE_CAPTURED_MOST))
@@ -169,6 +182,7 @@ next_packet(void *context, struct packet *packet)
 		return FILE_BLANK;
 	packet->ts_ns = stamp_ns(file, head[0], head[1]);
 	packet->link_type = file->facts.link_type;
+	packet->interface = interface;
 	packet->data = bytes->place + file->head_len;
 	bytes_pass(bytes, file->head_len + cap_len);
 	__builtin_prefetch(bytes->place);

@@ -46,6 +46,7 @@ static const uint32_t ORDER_MAGIC = 0x1a2b3c4d;
 enum option {
 	OPTION_END = 0,
 	OPTION_COMMENT = 1,
+	INTERFACE_NAME = 2,
 	INTERFACE_RESOLUTION = 9,
 	INTERFACE_OFFSET = 14,
 	STATISTICS_INTERFACE_DROPS = 5,
@@ -65,7 +66,8 @@ struct file_pcapng {
 	struct file_facts facts;
 	char text[FILE_TEXT];	/* after FILE_BROKEN */
 	GArray *interfaces;	/* struct interface, of this section */
-	GStringChunk *comments;
+	GStringChunk *texts;	/* comments and names */
+	const char *name[FILE_INTERFACES];	/* of the interface with this number in any section; NULL: not known */
 	int64_t drops_before;	/* in sections that are over; -1: none */
 	bool swapped;
 };
@@ -133,7 +135,21 @@ keep_comment(struct file_pcapng *file, const struct option_at *option)
 {
 	if (file->facts.comments < FILE_COMMENTS && option->len > 0)
 		file->facts.comment[file->facts.comments++] =
-		    g_string_chunk_insert_len(file->comments, (const char *)option->value, option->len);
+		    g_string_chunk_insert_len(file->texts, (const char *)option->value, option->len);
+}
+
+/* Interfaces of several sections share their number: when their names differ, it has none. */
+static void
+keep_name(struct file_pcapng *file, unsigned number, const struct option_at *option)
+{
+	g_autofree char *name = g_strndup((const char *)option->value, MIN(option->len, FILE_INTERFACE_NAME));
+
+	if (number >= FILE_INTERFACES || *name == '\0')
+		return;
+	if (file->name[number] == NULL)
+		file->name[number] = g_string_chunk_insert(file->texts, name);
+	else if (strcmp(file->name[number], name) != 0)
+		file->name[number] = "";
 }
 
 /* ---- blocks ---- */
@@ -188,6 +204,8 @@ take_interface(struct file_pcapng *file, const uint8_t *block, uint32_t len)
 			interface.resolution = option.value[0];
 		else if (option.code == INTERFACE_OFFSET && option.len >= 8)
 			interface.offset_s = (int64_t)load64(file, option.value);
+		else if (option.code == INTERFACE_NAME)
+			keep_name(file, file->interfaces->len, &option);
 	}
 	g_array_append_val(file->interfaces, interface);
 	if (facts->link_type < 0 ||
@@ -256,16 +274,18 @@ static bool
 take_packet(const struct file_pcapng *file, uint32_t type, const uint8_t *block, uint32_t len, struct packet *packet)
 {
 	const struct interface *interface;
-	uint32_t cap_len;
+	uint32_t number, cap_len;
 
 	if (len < PACKET_MIN)
 		return false;
-	interface = interface_of(file, type == BLOCK_PACKET ? load32(file, block + 8) : load16(file, block + 8));
+	number = type == BLOCK_PACKET ? load32(file, block + 8) : load16(file, block + 8);
+	interface = interface_of(file, number);
 	cap_len = load32(file, block + 20);
 	if (interface == NULL || cap_len > len - PACKET_MIN || cap_len > FILE_CAPTURED_MOST)
 		return false;
 	packet->ts_ns = stamp_ns(interface, (uint64_t)load32(file, block + 12) << 32 | load32(file, block + 16));
 	packet->link_type = interface->link_type;
+	packet->interface = number + 1;
 	packet->data = block + PACKET_DATA;
 	packet->cap_len = cap_len;
 	packet->wire_len = MAX(load32(file, block + 24), cap_len);
@@ -382,7 +402,7 @@ free_pcapng(void *context)
 	struct file_pcapng *file = context;
 
 	g_array_free(file->interfaces, TRUE);
-	g_string_chunk_free(file->comments);
+	g_string_chunk_free(file->texts);
 	g_free(file);
 }
 
@@ -415,7 +435,7 @@ open_pcapng(struct bytes *bytes, char text[FILE_TEXT])
 	file->facts.link_type = -1;
 	file->facts.dropped_by_kernel = file->drops_before = -1;
 	file->interfaces = g_array_new(FALSE, TRUE, sizeof(struct interface));
-	file->comments = g_string_chunk_new(256);
+	file->texts = g_string_chunk_new(256);
 	if (read_ahead(file) == FILE_BROKEN) {
 		g_strlcpy(text, file->text, FILE_TEXT);
 		free_pcapng(file);
@@ -444,6 +464,14 @@ facts_of(const void *context)
 }
 
 static const char *
+interface_name(const void *context, unsigned number)
+{
+	const struct file_pcapng *file = context;
+
+	return number < FILE_INTERFACES && g_strcmp0(file->name[number], "") != 0 ? file->name[number] : NULL;
+}
+
+static const char *
 problem_of(const void *context)
 {
 	const struct file_pcapng *file = context;
@@ -456,6 +484,7 @@ const struct file_format file_format_pcapng = {
 	.open = open_pcapng,
 	.next = next_packet,
 	.facts = facts_of,
+	.interface = interface_name,
 	.problem = problem_of,
 	.free = free_pcapng,
 };

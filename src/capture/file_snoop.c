@@ -88,6 +88,7 @@ next_packet(void *context, struct packet *packet)
 	packet->ts_ns = load_be32(bytes->place + 16) * (int64_t)NS_PER_S +
 	    MIN(load_be32(bytes->place + 20), 999999) * (int64_t)NS_PER_US;
 	packet->link_type = file->facts.link_type;
+	packet->interface = 0;
 	packet->data = bytes->place + HEAD;
 	packet->cap_len = cap_len;
 	packet->wire_len = MAX(wire_len, cap_len);

@@ -85,6 +85,7 @@ strip_ipv4(struct layer *layer, struct ip_header *header)
 	header->source = data + 12;
 	header->destination = data + 16;
 	header->version = 4;
+	header->hops_left = data[8];
 	header->protocol = data[9];
 	header->id = load_be16(data + 4);
 	layer_skip(layer, header_len);
@@ -193,6 +194,7 @@ strip_ipv6(struct layer *layer, struct ip_header *header)
 	header->source = data + 8;
 	header->destination = data + 24;
 	header->version = 6;
+	header->hops_left = data[7];
 	header->protocol = data[6];
 	header->id = 0;
 	layer_skip(layer, IPV6_LEN);

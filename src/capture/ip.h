@@ -11,6 +11,7 @@ enum { IP_TCP = 6, IP_UDP = 17 };
 struct ip_header {
 	const uint8_t *source, *destination;	/* 4 or 16 bytes, borrowed with the packet */
 	uint8_t version;			/* 4 or 6 */
+	uint8_t hops_left;			/* time to live, hop limit */
 	uint8_t protocol;			/* of what follows the last header that was taken off */
 	uint16_t id;				/* IPv4 identification; 0 in IPv6, which has none */
 	/* after LAYER_FRAGMENT */

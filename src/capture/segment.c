@@ -132,6 +132,7 @@ read_tcp(struct segment *segment, struct layer *layer, const struct ip_header *i
 	layer_skip(layer, header_len);
 	segment->header = tcp;
 	segment->header_len = (uint8_t)header_len;
+	segment->hops_left = ip->hops_left;
 	segment->ip_id = ip->id;
 	segment->payload = layer->data;
 	segment->payload_cap_len = layer->cap_len;
@@ -160,6 +161,7 @@ strip_common(const struct packet *packet, struct layer *layer, struct ip_header 
 	ip->source = data + 12;
 	ip->destination = data + 16;
 	ip->version = 4;
+	ip->hops_left = data[8];
 	ip->protocol = IP_TCP;
 	ip->id = load_be16(data + 4);
 	*layer = (struct layer){

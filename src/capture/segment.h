@@ -61,6 +61,7 @@ struct segment {
 	uint32_t seq, ack;
 	const uint8_t *header;		/* of TCP, with its options; borrowed with the packet */
 	uint8_t header_len;		/* bytes at header: 20..60 */
+	uint8_t hops_left;		/* time to live, hop limit */
 	uint16_t ip_id;			/* IPv4 identification; 0 in IPv6, which has none */
 	const uint8_t *payload;		/* borrowed with the packet */
 	uint32_t payload_cap_len;	/* bytes at payload */

@@ -323,6 +323,12 @@ source_facts(const struct source *source)
 	return &source->facts;
 }
 
+const char *
+source_interface(const struct source *source, unsigned number)
+{
+	return source->format->interface != NULL ? source->format->interface(source->file, number) : NULL;
+}
+
 uint64_t
 source_position(const struct source *source)
 {

@@ -57,6 +57,8 @@ enum source_result source_next(struct source *source, struct packet *packet, GEr
 
 /* Borrowed; they grow while the source is read. */
 const struct source_facts *source_facts(const struct source *source);
+/* The name that the file has for the interface with this number (packet.interface less 1); NULL: none. Borrowed. */
+const char *source_interface(const struct source *source, unsigned number);
 /*
  * Bytes of the file consumed so far, about, for progress; 0 for a stream. Safe
  * to call from another thread.

@@ -19,6 +19,8 @@ struct source_set {
 	uint64_t all_bytes;
 	uint64_t done_bytes;		/* of files that were read */
 	GPtrArray *comments;		/* of the files, copied */
+	char *interface[FILE_INTERFACES];	/* names, copied */
+	bool interface_varies[FILE_INTERFACES];	/* the files do not agree: it has no name */
 	GMutex lock;			/* members' sources change while another thread asks for the position */
 	GError *trouble;
 	source_gone_fn *gone;
@@ -117,6 +119,8 @@ source_set_free(struct source_set *set)
 		return;
 	g_array_free(set->members, TRUE);
 	g_ptr_array_free(set->comments, TRUE);
+	for (unsigned i = 0; i < FILE_INTERFACES; i++)
+		g_free(set->interface[i]);
 	g_mutex_clear(&set->lock);
 	g_clear_error(&set->trouble);
 	g_free(set);
@@ -135,6 +139,20 @@ source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context)
 	}
 }
 
+static void
+keep_interfaces(struct source_set *set, const struct source *source)
+{
+	for (unsigned i = 0; i < FILE_INTERFACES; i++) {
+		const char *name = source_interface(source, i);
+
+		if (name == NULL || set->interface_varies[i] || g_strcmp0(name, set->interface[i]) == 0)
+			continue;
+		set->interface_varies[i] = set->interface[i] != NULL;
+		g_free(set->interface[i]);
+		set->interface[i] = set->interface_varies[i] ? NULL : g_strdup(name);
+	}
+}
+
 /* What a file said of itself until its end; its comments go with it. */
 static void
 keep_facts(struct source_set *set, struct member *member)
@@ -146,6 +164,7 @@ keep_facts(struct source_set *set, struct member *member)
 	for (unsigned i = 0; i < member->facts.comments && set->comments->len < FILE_COMMENTS; i++)
 		g_ptr_array_add(set->comments, g_strdup(member->facts.comment[i]));
 	member->facts.comments = 0;
+	keep_interfaces(set, member->source);
 }
 
 /* The file that is being read is over: on to the next one. */
@@ -235,6 +254,12 @@ source_set_comments(const struct source_set *set, unsigned *count)
 {
 	*count = set->comments->len;
 	return (const char *const *)set->comments->pdata;
+}
+
+const char *const *
+source_set_interfaces(const struct source_set *set)
+{
+	return (const char *const *)set->interface;
 }
 
 void

@@ -27,6 +27,11 @@ unsigned source_set_count(const struct source_set *set);
 const struct source_facts *source_set_facts(const struct source_set *set, unsigned index);
 /* That are in the files which were read, FILE_COMMENTS at most; borrowed. */
 const char *const *source_set_comments(const struct source_set *set, unsigned *count);
+/*
+ * The names of interfaces in the files that were read, FILE_INTERFACES of them,
+ * by number (packet.interface less 1); NULL: it has none, or several. Borrowed.
+ */
+const char *const *source_set_interfaces(const struct source_set *set);
 /* Of all files; all 0: a stream. Safe from another thread. */
 void source_set_position(const struct source_set *set, uint64_t *done, uint64_t *all);
 bool source_set_can_rewind(const struct source_set *set);

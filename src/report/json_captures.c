@@ -103,6 +103,42 @@ capture_comments(const struct capture_facts *facts)
 	return array;
 }
 
+static json_t *
+capture_point(const struct capture_facts *facts, const struct capture_point *point)
+{
+	static const char *const ways[] = { [WAY_IN] = "in", [WAY_OUT] = "out" };
+	json_t *object = json_object();
+
+	object_put(object, "interface", value_text(capture_interface_name(facts, point)));
+	object_put(object, "number", value_known(point->kind == POINT_OF_FILE, point->number));
+	object_put(object, "index", value_known(point->kind == POINT_OF_HOST, point->number));
+	object_put(object, "direction", value_text(ways[point->way]));
+	return object;
+}
+
+/* Where the copies of packets are from; behind them those of pairs beyond the ones that were told apart. */
+static json_t *
+capture_duplicates(const struct capture_facts *facts)
+{
+	const struct point_pairs *pairs = facts->duplicates;
+	json_t *array = json_array();
+
+	for (unsigned i = 0; pairs != NULL && i < pairs->count; i++) {
+		const struct point_pair *pair = &pairs->pair[i];
+		json_t *entry = json_object();
+
+		object_put(entry, "kept", capture_point(facts, &pair->kept));
+		object_put(entry, "dropped", capture_point(facts, &pair->dropped));
+		object_put(entry, "hops", json_integer(pair->hops));
+		object_put(entry, "count", value_count(pair->packets));
+		array_append(array, entry);
+	}
+	if (pairs != NULL && pairs->others > 0)
+		array_append(array, json_pack("{s:n,s:n,s:n,s:I}", "kept", "dropped", "hops", "count",
+		    (json_int_t)pairs->others));
+	return array;
+}
+
 json_t *
 block_udp(const struct datagram_counters *udp)
 {
@@ -135,6 +171,7 @@ capture(const struct capture_facts *facts)
 	object_put(object, "packets", value_count(facts->packets));
 	object_put(object, "truncated_packets", value_count(facts->truncated_packets));
 	object_put(object, "duplicate_packets", value_count(facts->duplicate_packets));
+	object_put(object, "duplicates", capture_duplicates(facts));
 	object_put(object, "fragment_packets", value_count(facts->fragments));
 	object_put(object, "dropped_by_kernel", value_known(facts->dropped_by_kernel >= 0, facts->dropped_by_kernel));
 	object_put(object, "lost_segments", value_count(facts->tcp.lost_segments));

@@ -410,8 +410,11 @@ gather_files(const struct pipeline *pipeline, struct source_facts *files, struct
 			facts->dropped_by_kernel = MAX(facts->dropped_by_kernel, 0) + file->dropped_by_kernel;
 		facts->bad_blocks += file->bad_blocks;
 	}
-	if (pipeline->sources != NULL)
+	if (pipeline->sources != NULL) {
 		facts->comments = source_set_comments(pipeline->sources, &facts->comment_count);
+		facts->interfaces = source_set_interfaces(pipeline->sources);
+	}
+	facts->duplicates = duplicates_pairs(pipeline->duplicates);
 }
 
 static void

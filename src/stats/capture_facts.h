@@ -4,6 +4,7 @@
 #ifndef STATS_CAPTURE_FACTS_H
 #define STATS_CAPTURE_FACTS_H
 
+#include "capture/point.h"
 #include "capture/source.h"
 #include "correlate/op_pair.h"
 #include "rpc/calls.h"
@@ -29,6 +30,8 @@ struct capture_facts {
 	uint64_t packets;
 	uint64_t truncated_packets;	/* cap_len < wire_len */
 	uint64_t duplicate_packets;
+	const struct point_pairs *duplicates;	/* where those are from; NULL: none; borrowed */
+	const char *const *interfaces;	/* names of those that the files number, FILE_INTERFACES of them; NULL: none; borrowed */
 	uint64_t fragments;		/* IP fragments of TCP */
 	uint64_t bad_blocks;		/* of pcapng files: skipped */
 	const char *const *comments;	/* that the files have in them; borrowed */
@@ -51,5 +54,14 @@ struct capture_facts {
 	struct net_endpoint server, client;
 	bool has_endpoints;
 };
+
+/* The name of the interface, as the files tell it; NULL: they do not. Borrowed from the facts. */
+const char *capture_interface_name(const struct capture_facts *facts, const struct capture_point *point);
+/* The pair of capture points with the most packets after this one; NULL as the one before: of all, as the result: none. */
+const struct point_pair *capture_next_pair(const struct capture_facts *facts, const struct point_pair *before);
+/* "first on eth0, again on br0 1 router further"; false, and nothing, where the capture tells nothing of either. */
+bool capture_append_pair(GString *text, const struct capture_facts *facts, const struct point_pair *pair);
+/* The same of the commonest pairs, with their packets, each behind a semicolon. */
+void capture_append_pairs(GString *text, const struct capture_facts *facts);
 
 #endif

@@ -91,6 +91,7 @@ capture_facts_since(struct capture_facts *since, const struct capture_facts *ear
 	since->packets = grown(earlier->packets, now->packets);
 	since->truncated_packets = grown(earlier->truncated_packets, now->truncated_packets);
 	since->duplicate_packets = grown(earlier->duplicate_packets, now->duplicate_packets);
+	since->duplicates = NULL;	/* not told apart */
 	since->fragments = grown(earlier->fragments, now->fragments);
 	since->bad_blocks = grown(earlier->bad_blocks, now->bad_blocks);
 	since->bad_packets = grown(earlier->bad_packets, now->bad_packets);

@@ -266,14 +266,18 @@ judge_duplicates(const struct evidence *evidence, struct quality_reason *reason)
 {
 	char who[32];
 	const struct capture_facts *facts = judged(evidence, who);
+	GString *text;
 
 	if (facts->duplicate_packets == 0)
 		return false;
 	reason->level = QUALITY_GOOD;
 	reason->count = facts->duplicate_packets;
-	reason->text = g_strdup_printf("%s capture: packets captured twice: %" G_GUINT64_FORMAT " (%.3g %%); "
+	text = g_string_new(NULL);
+	g_string_printf(text, "%s capture: packets captured twice: %" G_GUINT64_FORMAT " (%.3g %%); "
 	    "the first copy is used", who, facts->duplicate_packets,
 	    percent(facts->duplicate_packets, facts->packets));
+	capture_append_pairs(text, facts);
+	reason->text = g_string_free(text, FALSE);
 	return true;
 }
 

@@ -147,7 +147,10 @@ bool
 rule_capture_duplicates(const struct facts *facts, const struct findings *before, struct finding *finding)
 {
 	uint64_t packets = 0, duplicates = 0;
+	const struct capture_facts *worst = NULL;
+	const struct point_pair *pair;
 	char share[PERCENT_SIZE];
+	GString *text;
 
 	(void)before;
 	for (unsigned i = 0; i < facts->capture_count; i++) {
@@ -158,14 +161,27 @@ rule_capture_duplicates(const struct facts *facts, const struct findings *before
 		    packets == 0) {
 			packets = capture->packets;
 			duplicates = capture->duplicate_packets;
+			worst = capture;
 		}
 	}
 	if (packets == 0 || (double)duplicates / (double)packets * PPM < DUPLICATES_PPM)
 		return false;
 	finding->confidence = CONFIDENCE_HIGH;
-	finding->text = g_strdup_printf("Many packets were captured twice (%s of one capture), as on the interface "
+	text = g_string_new(NULL);
+	g_string_printf(text, "Many packets were captured twice (%s of one capture), as on the interface "
 	    "\"any\" or a mirror port that copies both ways. The first copies are used and no number suffers, but the "
 	    "capture costs twice what it needs to.", percent_words(share, (double)duplicates / (double)packets));
+	pair = capture_next_pair(worst, NULL);
+	if (pair != NULL) {
+		gsize len = text->len;
+
+		g_string_append(text, " The commonest case: ");
+		if (capture_append_pair(text, worst, pair))
+			g_string_append_c(text, '.');
+		else
+			g_string_truncate(text, len);
+	}
+	finding->text = g_string_free(text, FALSE);
 	finding_count(finding, "packets", duplicates);
 	finding_share(finding, "share", (double)duplicates / (double)packets);
 	return true;

@@ -79,7 +79,7 @@ Test(datagram, lengths_that_lie)
 	}
 }
 
-Test(datagram, fragments_of_ipv4)
+Test(datagram, row_20_fragments_of_ipv4)
 {
 	/* 8 KiB and headers in 1480-byte pieces: the first, one in the middle, the last */
 	struct build first = ipv4(0x2000, "03ff 0801 2088 0000", 1480);
@@ -104,7 +104,7 @@ Test(datagram, fragments_of_ipv4)
 	cr_assert_eq(datagram.payload_cap_len, 928);
 }
 
-Test(datagram, fragments_of_ipv6)
+Test(datagram, row_20_fragments_of_ipv6)
 {
 	struct build build = { .link_type = DLT_RAW };
 	struct datagram datagram;

@@ -75,7 +75,7 @@ check_whole(const struct packet *whole, uint32_t payload_cap_len)
 	cr_assert_arr_eq(segment.payload, all.data + 20, payload_cap_len);
 }
 
-Test(defragment, in_any_order)
+Test(defragment, row_20_in_any_order)
 {
 	struct defragment *defragment = defragment_new();
 	struct build a = ipv4_piece(0, 24), b = ipv4_piece(24, 48), c = ipv4_piece(48, SEGMENT_LEN);
@@ -91,7 +91,7 @@ Test(defragment, in_any_order)
 	defragment_free(defragment);
 }
 
-Test(defragment, ipv6)
+Test(defragment, row_20_ipv6)
 {
 	struct defragment *defragment = defragment_new();
 	struct build a = ipv6_piece(0, 32), b = ipv6_piece(32, SEGMENT_LEN);
@@ -142,7 +142,7 @@ Test(defragment, a_piece_behind_the_end)
 }
 
 /* After 30 s the number names another datagram; and only the newest 16 are kept. */
-Test(defragment, bounds)
+Test(defragment, row_20_bounds)
 {
 	struct defragment *defragment = defragment_new();
 	struct build a = ipv4_piece(0, 32), b = ipv4_piece(32, SEGMENT_LEN);

@@ -1,4 +1,4 @@
-/* What is the same packet twice, and what is another one. */
+/* What is the same packet twice, and what is another one; where the copies are from. */
 #include <criterion/criterion.h>
 #include <xxhash.h>
 #include <glib.h>
@@ -28,14 +28,22 @@ free_table(void)
 
 TestSuite(duplicates, .init = make_table, .fini = free_table);
 
+/* interface: as packet.interface */
 static bool
-seen_at(const struct build *build, int64_t ts_ns)
+seen_on(const struct build *build, int64_t ts_ns, uint32_t interface)
 {
 	struct packet packet = build_packet(build, build->len, ts_ns);
 	struct segment segment;
 
+	packet.interface = interface;
 	cr_assert_eq(segment_parse(&packet, &segment), SEGMENT_TCP);
 	return duplicates_seen(table, &segment, XXH3_64bits(&segment.key, sizeof segment.key));
+}
+
+static bool
+seen_at(const struct build *build, int64_t ts_ns)
+{
+	return seen_on(build, ts_ns, 0);
 }
 
 /* A data segment with time stamps; returns where its IP header starts. */
@@ -73,7 +81,7 @@ seen_changed(unsigned version, uint32_t at)
 	return seen_at(&second, 1000);
 }
 
-Test(duplicates, the_same_packet_again)
+Test(duplicates, row_22_the_same_packet_again)
 {
 	struct build build;
 
@@ -85,7 +93,7 @@ Test(duplicates, the_same_packet_again)
 	}
 }
 
-Test(duplicates, the_time_to_live_and_the_traffic_class_may_differ)
+Test(duplicates, row_22_the_time_to_live_and_the_traffic_class_may_differ)
 {
 	cr_assert(seen_changed(4, 8));
 	cr_assert(seen_changed(4, 1));
@@ -202,7 +210,7 @@ Test(duplicates, the_last_512_packets_are_remembered)
 }
 
 /* Every packet twice, the copies some packets behind. */
-Test(duplicates, a_mirrored_stream)
+Test(duplicates, row_22_a_mirrored_stream)
 {
 	enum { PACKETS = 20000, BEHIND = 7 };
 	unsigned duplicates = 0;
@@ -224,4 +232,91 @@ Test(duplicates, a_mirrored_stream)
 		}
 	}
 	cr_assert_eq(duplicates, PACKETS);
+}
+
+static void
+check_pair(unsigned number, struct capture_point kept, struct capture_point dropped, int hops, uint64_t packets)
+{
+	const struct point_pairs *pairs = duplicates_pairs(table);
+	const struct point_pair *pair = &pairs->pair[number];
+
+	cr_assert_lt(number, pairs->count);
+	cr_assert_eq(pair->kept.number, kept.number);
+	cr_assert_eq(pair->kept.kind, kept.kind);
+	cr_assert_eq(pair->kept.way, kept.way);
+	cr_assert_eq(pair->dropped.number, dropped.number);
+	cr_assert_eq(pair->dropped.kind, dropped.kind);
+	cr_assert_eq(pair->dropped.way, dropped.way);
+	cr_assert_eq(pair->hops, hops);
+	cr_assert_eq(pair->packets, packets);
+}
+
+/* What a pcapng file numbers; the third copy is one of the first, too. */
+Test(duplicates, row_22_interfaces_of_the_file)
+{
+	struct build build;
+
+	for (unsigned version = 4; version <= 6; version += 2) {
+		uint32_t ip_at = build_stamped(&build, version == 4 ? "0800" : "86dd", version);
+
+		cr_assert_not(seen_on(&build, 1000, 1));
+		cr_assert(seen_on(&build, 1000, 3));
+		build.data[ip_at + (version == 4 ? 8 : 7)] -= 1;
+		cr_assert(seen_on(&build, 2000, 3));
+	}
+	cr_assert_eq(duplicates_pairs(table)->count, 2);
+	check_pair(0, (struct capture_point){ 0, POINT_OF_FILE, WAY_UNKNOWN },
+	    (struct capture_point){ 2, POINT_OF_FILE, WAY_UNKNOWN }, 0, 2);
+	check_pair(1, (struct capture_point){ 0, POINT_OF_FILE, WAY_UNKNOWN },
+	    (struct capture_point){ 2, POINT_OF_FILE, WAY_UNKNOWN }, 1, 2);
+}
+
+/* On "any": what the slave of a bond got, and the bond; the index 258 of the host counts, not the file's number. */
+Test(duplicates, row_22_interfaces_of_the_host)
+{
+	struct build plain, slave = { .link_type = DLT_LINUX_SLL2 }, bond;
+	uint32_t ip_at = build_stamped(&plain, "0800", 4);
+
+	build_hex(&slave, "0800 0000 00000102 0001 00 06 020000000001 0000");
+	build_bytes(&slave, plain.data + ip_at, plain.len - ip_at);
+	bond = slave;
+	bond.data[7] = 7;
+	bond.data[10] = 4;
+	cr_assert_not(seen_on(&slave, 0, 1));
+	cr_assert(seen_on(&bond, 5000, 1));
+	check_pair(0, (struct capture_point){ 0x102, POINT_OF_HOST, WAY_IN },
+	    (struct capture_point){ 0x107, POINT_OF_HOST, WAY_OUT }, 0, 1);
+}
+
+/* The first version of the header tells the direction alone; the copy behind it came from a router. */
+Test(duplicates, row_22_directions)
+{
+	struct build plain, in = { .link_type = DLT_LINUX_SLL }, out;
+	uint32_t ip_at = build_stamped(&plain, "0800", 4);
+
+	build_hex(&in, "0000 0001 0006 020000000001 0000 0800");
+	build_bytes(&in, plain.data + ip_at, plain.len - ip_at);
+	out = in;
+	out.data[1] = 4;
+	in.data[16 + 8] = 63;
+	out.data[16 + 8] = 64;
+	cr_assert_not(seen_at(&in, 0));
+	cr_assert(seen_at(&out, 10));
+	cr_assert(seen_at(&out, 20));
+	check_pair(0, (struct capture_point){ .way = WAY_IN }, (struct capture_point){ .way = WAY_OUT }, -1, 2);
+}
+
+Test(duplicates, pairs_of_points_are_capped)
+{
+	struct build build;
+
+	build_stamped(&build, "0800", 4);
+	cr_assert_not(seen_on(&build, 0, 0));
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 1; i <= POINT_PAIRS + 5; i++)
+			cr_assert(seen_on(&build, i, i));
+	cr_assert_eq(duplicates_pairs(table)->count, POINT_PAIRS);
+	cr_assert_eq(duplicates_pairs(table)->others, 2 * 5);
+	check_pair(POINT_PAIRS - 1, (struct capture_point){ 0 },
+	    (struct capture_point){ POINT_PAIRS - 1, POINT_OF_FILE, WAY_UNKNOWN }, 0, 2);
 }

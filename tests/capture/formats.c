@@ -109,14 +109,16 @@ put_section(struct made *made)
 	end_block(made);
 }
 
-/* resolution 0: the option is left out. */
+/* resolution 0, name NULL: the option is left out. */
 static void
-put_interface(struct made *made, unsigned link_type, uint8_t resolution, int64_t offset_s)
+put_named(struct made *made, unsigned link_type, uint8_t resolution, int64_t offset_s, const char *name)
 {
 	begin_block(made, 1);
 	put16(made, link_type);
 	put16(made, 0);
 	put32(made, 4000);
+	if (name != NULL)
+		put_option(made, 2, name, (unsigned)strlen(name));
 	if (resolution != 0)
 		put_option(made, 9, &resolution, 1);
 	if (offset_s != 0) {
@@ -125,6 +127,12 @@ put_interface(struct made *made, unsigned link_type, uint8_t resolution, int64_t
 		put64(made, (uint64_t)offset_s);
 	}
 	end_block(made);
+}
+
+static void
+put_interface(struct made *made, unsigned link_type, uint8_t resolution, int64_t offset_s)
+{
+	put_named(made, link_type, resolution, offset_s, NULL);
 }
 
 /* cap_len bytes of zeros with the length wire_len. */
@@ -224,7 +232,7 @@ TestSuite(compressed, .init = make_path, .fini = remove_path);
 /* ---- pcapng ---- */
 
 /* Interfaces of different link types and units, in both byte orders. */
-Test(pcapng, interfaces)
+Test(pcapng, row_15_interfaces)
 {
 	for (int big = 0; big < 2; big++) {
 		struct made made = made_new(big);
@@ -259,7 +267,7 @@ Test(pcapng, interfaces)
 }
 
 /* A new section has its own byte order and its own interfaces. */
-Test(pcapng, sections)
+Test(pcapng, row_15_sections)
 {
 	struct made made = made_new(false);
 	struct source *source;
@@ -287,8 +295,45 @@ Test(pcapng, sections)
 	g_byte_array_unref(made.bytes);
 }
 
+/* Numbers begin again with each section; a number has a name as long as no section gives it another. */
+Test(pcapng, row_22_names_of_interfaces)
+{
+	static const uint32_t numbers[] = { 1, 2, 3, 1, 3 };
+	struct made made = made_new(true);
+	struct source *source;
+	struct packet packet;
+
+	put_section(&made);
+	put_named(&made, 1, 9, 0, "eth0");
+	put_named(&made, 1, 9, 0, "a name with more than the sixty-four bytes that are kept of a name: 1234567890");
+	put_interface(&made, 1, 9, 0);
+	for (uint32_t i = 0; i < 3; i++)
+		put_packet(&made, i, i, 4, 4);
+	made.big = false;
+	put_section(&made);
+	put_named(&made, 1, 9, 0, "br0");
+	put_interface(&made, 1, 9, 0);
+	put_named(&made, 1, 9, 0, "veth1");
+	put_packet(&made, 0, 4, 4, 4);
+	put_packet(&made, 2, 5, 4, 4);
+	source = opened(&made);
+	cr_assert_str_eq(source_interface(source, 0), "eth0");
+	for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+		cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET);
+		cr_assert_eq(packet.interface, numbers[i], "%zu: %u", i, packet.interface);
+	}
+	check_end(source);
+	cr_assert_null(source_interface(source, 0));
+	cr_assert_str_eq(source_interface(source, 1), "a name with more than the sixty-four bytes that are kept of a na");
+	cr_assert_str_eq(source_interface(source, 2), "veth1");
+	cr_assert_null(source_interface(source, 3));
+	cr_assert_null(source_interface(source, UINT32_MAX));
+	source_free(source);
+	g_byte_array_unref(made.bytes);
+}
+
 /* Blocks that contradict themselves are passed over; those that hold a packet keep its number. */
-Test(pcapng, bad_blocks)
+Test(pcapng, row_15_bad_blocks)
 {
 	struct made made = made_new(false);
 	struct source *source;
@@ -325,7 +370,7 @@ Test(pcapng, bad_blocks)
 	g_byte_array_unref(made.bytes);
 }
 
-Test(pcapng, lengths_that_lie)
+Test(pcapng, row_34_lengths_that_lie)
 {
 	static const uint32_t lengths[] = { 4, 11, 13, 0xfffffffc, 0x00100000 };
 
@@ -347,7 +392,7 @@ Test(pcapng, lengths_that_lie)
 	}
 }
 
-Test(pcapng, cut_at_every_byte)
+Test(pcapng, row_34_cut_at_every_byte)
 {
 	struct made made = made_new(true);
 	guint start, end;
@@ -380,7 +425,7 @@ Test(pcapng, cut_at_every_byte)
 }
 
 /* The filter is compiled for each link type; numbers count what it drops. */
-Test(pcapng, a_filter_on_two_link_types)
+Test(pcapng, row_15_a_filter_on_two_link_types)
 {
 	struct made made = made_new(false);
 	struct packet packet;
@@ -431,7 +476,7 @@ put_record(struct made *made, uint32_t wire_len, uint32_t cap_len, uint32_t pad,
 	put_zeros(made, cap_len + pad);
 }
 
-Test(snoop, both_versions)
+Test(snoop, row_16_both_versions)
 {
 	for (uint32_t version = 1; version <= 2; version++) {
 		struct made made = snoop_file(version, version == 1 ? 0 : 4);
@@ -454,7 +499,7 @@ Test(snoop, both_versions)
 	}
 }
 
-Test(snoop, what_is_not_read)
+Test(snoop, row_34_what_is_not_read)
 {
 	static const struct {
 		uint32_t version, link;
@@ -472,7 +517,7 @@ Test(snoop, what_is_not_read)
 	}
 }
 
-Test(snoop, cut_at_every_byte)
+Test(snoop, row_34_cut_at_every_byte)
 {
 	struct made made = snoop_file(2, 4);
 	guint end;
@@ -491,7 +536,7 @@ Test(snoop, cut_at_every_byte)
 	g_byte_array_unref(made.bytes);
 }
 
-Test(snoop, lengths_that_lie)
+Test(snoop, row_34_lengths_that_lie)
 {
 	static const struct {
 		uint32_t cap_len, record_len;
@@ -581,7 +626,7 @@ Test(compressed, every_format)
 }
 
 /* All that was whole is read, and one line says what was wrong. */
-Test(compressed, cut_off)
+Test(compressed, row_34_cut_off)
 {
 	struct made made = many_packets(60000);
 
@@ -610,7 +655,7 @@ Test(compressed, given_up)
 	g_byte_array_unref(made.bytes);
 }
 
-Test(compressed, what_is_not_read)
+Test(compressed, row_34_what_is_not_read)
 {
 	static const struct {
 		const char *bytes;

@@ -69,7 +69,7 @@ Test(ipv4, ethernet_padding_is_not_payload)
 	cr_assert_eq(segment.payload_cap_len, 5);
 }
 
-Test(ipv4, length_zero_is_the_frames)
+Test(ipv4, row_19_length_zero_is_the_frames)
 {
 	struct build build;
 	struct segment segment;
@@ -136,7 +136,7 @@ Test(ipv4, lengths_that_lie_are_bad)
 	}
 }
 
-Test(ipv4, fragments)
+Test(ipv4, row_20_fragments)
 {
 	check_ipv4_bytes(6, 0x20, SEGMENT_FRAGMENT, "the first one");
 	check_ipv4_bytes(7, 0x10, SEGMENT_FRAGMENT, "a later one");
@@ -179,7 +179,7 @@ static const struct chain chains[] = {
 	{ "an atomic fragment behind options", 60, "2c" EIGHT "06 00 0000 12345678" },
 };
 
-Test(ipv6, extension_headers)
+Test(ipv6, row_20_extension_headers)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(chains); i++) {
 		struct build build = { .link_type = DLT_RAW };
@@ -198,7 +198,7 @@ static const struct chain fragments[] = {
 	{ "behind options", 0, "2c" EIGHT "06 00 0011 12345678" },
 };
 
-Test(ipv6, fragments)
+Test(ipv6, row_20_fragments)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(fragments); i++) {
 		struct build build = { .link_type = DLT_RAW };
@@ -212,7 +212,7 @@ Test(ipv6, fragments)
 	}
 }
 
-Test(ipv6, length_zero_is_the_frames)
+Test(ipv6, row_19_length_zero_is_the_frames)
 {
 	struct build build;
 	struct segment segment;
@@ -237,7 +237,7 @@ build_jumbo(struct build *build, const char *options)
 	build_zeros(build, PAYLOAD);
 }
 
-Test(ipv6, jumbo_payload)
+Test(ipv6, row_19_jumbo_payload)
 {
 	struct build build;
 	struct segment segment;
@@ -256,7 +256,7 @@ Test(ipv6, jumbo_payload)
 }
 
 /* Options that leave their header are not followed. */
-Test(ipv6, hop_by_hop_options_that_lie)
+Test(ipv6, row_20_hop_by_hop_options_that_lie)
 {
 	struct build build;
 	struct segment segment;
@@ -286,7 +286,7 @@ Test(ipv6, lengths_that_lie_are_bad)
 	check_result(&build, SEGMENT_BAD, "an extension header beyond the datagram");
 }
 
-Test(ipv6, the_depth_of_extension_headers_is_bounded)
+Test(ipv6, row_20_the_depth_of_extension_headers_is_bounded)
 {
 	struct build build = { .link_type = DLT_RAW };
 
@@ -331,7 +331,7 @@ static const struct tunnel tunnels[] = {
 	{ "Geneve with IP", 17, UDP("17c1") "0000 0800 00000700" },
 };
 
-Test(tunnel, the_inner_segment_counts)
+Test(tunnel, row_18_the_inner_segment_counts)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(tunnels); i++) {
 		struct build build = { .link_type = DLT_RAW };
@@ -345,7 +345,7 @@ Test(tunnel, the_inner_segment_counts)
 	}
 }
 
-Test(tunnel, ipv6_and_ipv4_carry_each_other)
+Test(tunnel, row_18_ipv6_and_ipv4_carry_each_other)
 {
 	struct build build = { .link_type = DLT_RAW };
 
@@ -358,7 +358,7 @@ Test(tunnel, ipv6_and_ipv4_carry_each_other)
 	check_tcp_follows(&build, "IPv6 in IPv4");
 }
 
-Test(tunnel, the_depth_is_bounded)
+Test(tunnel, row_18_the_depth_is_bounded)
 {
 	struct build build = { .link_type = DLT_RAW };
 

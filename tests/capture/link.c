@@ -99,7 +99,7 @@ check_below(const struct below *below, unsigned version)
 	}
 }
 
-Test(link, every_link_layer_cut_at_every_byte)
+Test(link, rows_17_and_18_every_link_layer_cut_at_every_byte)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(belows); i++) {
 		cr_assert(segment_knows_link(belows[i].link_type), "%s", belows[i].name);
@@ -128,7 +128,7 @@ Test(link, frames_too_short_on_the_wire_are_bad)
 	}
 }
 
-Test(link, the_depth_of_tags_is_bounded)
+Test(link, row_18_the_depth_of_tags_is_bounded)
 {
 	struct build build = { .link_type = DLT_EN10MB };
 	struct segment segment;
@@ -158,7 +158,7 @@ check_other(int link_type, const char *hex)
 	    link_type, hex);
 }
 
-Test(link, what_is_not_ip_is_other)
+Test(link, row_17_what_is_not_ip_is_other)
 {
 	check_other(DLT_EN10MB, MACS "0806");		/* ARP */
 	check_other(DLT_EN10MB, MACS "88cc");		/* LLDP */

@@ -65,6 +65,8 @@ struct kind {
 	unsigned minor;		/* version 2.minor */
 };
 
+enum { MODIFIED_INTERFACE = 6 };
+
 static const struct kind kinds[] = {
 	{ "microseconds", 0xa1b2c3d4, false, false, false, 4 },
 	{ "microseconds, big-endian", 0xa1b2c3d4, true, false, false, 4 },
@@ -109,8 +111,10 @@ file_packet(GByteArray *file, const struct kind *kind, uint32_t seconds, uint32_
 	file_u32(file, kind, fraction);
 	file_u32(file, kind, exchanged ? wire_len : cap_len);
 	file_u32(file, kind, exchanged ? cap_len : wire_len);
-	if (kind->modified)
-		g_byte_array_append(file, zeros, 8);
+	if (kind->modified) {
+		file_u32(file, kind, MODIFIED_INTERFACE);
+		file_u32(file, kind, 0);
+	}
 	g_byte_array_append(file, zeros, cap_len);
 }
 
@@ -183,7 +187,7 @@ check_three_packets(struct source *source, const struct kind *kind)
 
 /* ---- what is read ---- */
 
-Test(source, every_magic)
+Test(source, row_16_every_magic)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
 		g_autofree char *path = file_write("a.pcap", three_packets(&kinds[i]));
@@ -199,6 +203,20 @@ Test(source, every_magic)
 		cr_assert_eq(facts->dropped_by_kernel, -1);
 		check_three_packets(source, &kinds[i]);
 		check_end(source);
+		source_free(source);
+	}
+}
+
+/* The modified format has one in each packet's header. */
+Test(source, row_22_interfaces)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		g_autofree char *path = file_write("a.pcap", three_packets(&kinds[i]));
+		struct source *source = opened(path, NULL);
+		struct packet packet;
+
+		cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET);
+		cr_assert_eq(packet.interface, kinds[i].modified ? MODIFIED_INTERFACE + 1 : 0, "%s", kinds[i].what);
 		source_free(source);
 	}
 }
@@ -427,7 +445,7 @@ Test(source, standard_input_may_be_a_pipe)
 	g_byte_array_unref(feed.file);
 }
 
-Test(source, a_fifo)
+Test(source, row_34_a_fifo)
 {
 	g_autofree char *path = path_of("fifo");
 	struct feed feed = { .fifo = path, .file = three_packets(plain) };
@@ -467,7 +485,7 @@ check_content_refused(const void *bytes, size_t len, const char *why)
 	check_refused(path, path, why);
 }
 
-Test(source, missing_file_and_directory)
+Test(source, row_34_missing_file_and_directory)
 {
 	g_autofree char *missing = path_of("missing");
 
@@ -475,7 +493,7 @@ Test(source, missing_file_and_directory)
 	check_refused(folder, folder, "directory");
 }
 
-Test(source, other_contents)
+Test(source, row_34_other_contents)
 {
 	GByteArray *file = file_start(plain, DLT_IEEE802_11);
 
@@ -490,7 +508,7 @@ Test(source, other_contents)
 	g_byte_array_unref(file);
 }
 
-Test(source, a_cut_file_header)
+Test(source, row_34_a_cut_file_header)
 {
 	GByteArray *file = file_start(plain, DLT_EN10MB);
 
@@ -536,7 +554,7 @@ is_whole(const struct kind *kind, guint len, uint64_t *packets)
 	return len == ends[*packets];
 }
 
-Test(source, cut_at_every_byte)
+Test(source, row_34_cut_at_every_byte)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
 		g_autoptr(GByteArray) file = three_packets(&kinds[i]);
@@ -563,7 +581,7 @@ Test(source, cut_at_every_byte)
 }
 
 /* A length that no capture has; what came before is delivered. */
-Test(source, a_packet_length_that_lies)
+Test(source, row_34_a_packet_length_that_lies)
 {
 	static const uint32_t lengths[] = { 0xffffffff, 0x80000000, 0x00100000 };
 
@@ -585,7 +603,7 @@ Test(source, a_packet_length_that_lies)
 }
 
 /* A file that was laid out in advance and never written to its end. */
-Test(source, a_tail_of_zeros)
+Test(source, row_34_a_tail_of_zeros)
 {
 	GByteArray *file = three_packets(plain);
 	g_autofree char *path = NULL;

@@ -138,7 +138,7 @@ static void
 assert_capture(const json_t *capture)
 {
 	static const char *const keys[] = { "side", "files", "format", "link_types", "first_ns", "last_ns", "packets",
-	    "truncated_packets", "duplicate_packets", "dropped_by_kernel", "lost_segments", "tcp", "rpc", NULL };
+	    "truncated_packets", "duplicate_packets", "duplicates", "dropped_by_kernel", "lost_segments", "tcp", "rpc", NULL };
 	static const char *const tcp_keys[] = { "connections", "segments", "retransmitted", "out_of_order",
 	    "lost_bytes", "zero_window", NULL };
 	static const char *const rpc_keys[] = { "calls", "replies", "answered", "unanswered", "lost_in_capture",

@@ -147,7 +147,7 @@ Test(calls, copies_and_acknowledgements_of_one_stamp)
 }
 
 /* An XID that is used again while the first call still waits leaves that one without a reply. */
-Test(calls, xid_taken_by_another_call)
+Test(calls, row_5_xid_taken_by_another_call)
 {
 	struct wire *wire = wire_new(0, 0);
 

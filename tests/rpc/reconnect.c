@@ -56,7 +56,7 @@ run(const struct nfs_op *ops, unsigned count, uint32_t limit, struct rpc_counter
 	return out;
 }
 
-Test(reconnect, sent_again_elsewhere)
+Test(reconnect, row_8_sent_again_elsewhere)
 {
 	struct nfs_op ops[] = { op_at(1, 9, 100, false), op_at(1, 10, 110, false), op_at(2, 9, 500, true),
 		op_at(2, 11, 510, true) };
@@ -79,7 +79,7 @@ Test(reconnect, sent_again_elsewhere)
 }
 
 /* Other arguments, another client, or an earlier connection: another call. */
-Test(reconnect, other_calls_with_the_same_xid)
+Test(reconnect, row_5_other_calls_with_the_same_xid)
 {
 	struct nfs_op ops[] = { op_at(3, 9, 100, false), op_at(4, 9, 500, true), op_at(5, 9, 600, true),
 		op_at(2, 9, 700, true) };
@@ -97,7 +97,7 @@ Test(reconnect, other_calls_with_the_same_xid)
 }
 
 /* Lost three times over, answered at last. */
-Test(reconnect, several_times)
+Test(reconnect, row_8_several_times)
 {
 	struct nfs_op ops[] = { op_at(1, 9, 100, false), op_at(2, 9, 500, false), op_at(3, 9, 900, true) };
 	struct rpc_counters counters = { .calls = 3, .outcomes = { [OP_ANSWERED] = 1, [OP_UNANSWERED] = 2 } };
@@ -112,7 +112,7 @@ Test(reconnect, several_times)
 }
 
 /* The server answered, the client never had it and asks again: still one call, the first answer counts. */
-Test(reconnect, answered_before)
+Test(reconnect, row_8_answered_before)
 {
 	struct nfs_op ops[] = { op_at(1, 9, 100, true), op_at(1, 9, 100, true), op_at(2, 9, 500, true) };
 	struct rpc_counters counters = { .calls = 2, .outcomes = { [OP_ANSWERED] = 2 } };

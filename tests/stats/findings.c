@@ -148,15 +148,19 @@ Test(findings, swapped_says_whether_it_was_corrected)
 
 Test(findings, duplicates_only_where_every_packet_comes_twice)
 {
+	static const struct point_pairs pairs = { .count = 1,
+		.pair = { { { .way = WAY_OUT }, { .way = WAY_IN }, 0, 2000 } } };
 	struct scene scene = scene_new(2, PAIR_SERVER);
 	struct findings *findings;
 	const struct finding *finding;
 
 	scene.captures[1].duplicate_packets = 2000;
+	scene.captures[1].duplicates = &pairs;
 	findings = scene_judge(&scene);
 	finding = only(findings, "capture-duplicates");
 	cr_assert_eq(finding_value(finding, "packets")->integer, 2000);
 	cr_assert_float_eq(finding_value(finding, "share")->real, 2000.0 / 4001, 1e-9);
+	cr_assert_not_null(strstr(finding->text, "The commonest case: first on the capture (out), again on the capture (in)."));
 	findings_free(findings);
 
 	scene = scene_new(2, PAIR_SERVER);

@@ -298,6 +298,12 @@ Test(quality, no_call_at_all)
 
 Test(quality, negative_parts_duplicates_translation_backward_stamps)
 {
+	static const struct point_pairs pairs = { .count = 3, .pair = {
+		{ .packets = 1000 },	/* of which nothing is known */
+		{ { 7, POINT_OF_HOST, WAY_IN }, { 2, POINT_OF_HOST, WAY_OUT }, 1, 1000 },
+		{ { 0, POINT_OF_FILE, WAY_UNKNOWN }, { 5, POINT_OF_FILE, WAY_UNKNOWN }, 0, 2000 },
+	} };
+	static const char *const names[FILE_INTERFACES] = { "eth0" };
 	struct scene scene = clean_scene();
 
 	scene.totals.negative = 5;
@@ -307,6 +313,13 @@ Test(quality, negative_parts_duplicates_translation_backward_stamps)
 	scene = clean_scene();
 	scene.facts[0].duplicate_packets = 4000;
 	assert_level(&scene, "capture-duplicates", QUALITY_GOOD, 4000);
+	assert_text(&scene, 2, "server capture: packets captured twice: 4000 (100 %); the first copy is used\n", NULL);
+	scene.facts[0].duplicates = &pairs;
+	scene.facts[0].interfaces = names;
+	assert_text(&scene, 2, "server capture: packets captured twice: 4000 (100 %); the first copy is used"
+	    "; 2000 first on eth0, again on the file's interface 5"
+	    "; 1000 first on the host's interface 7 (in), again on the host's interface 2 (out) 1 router further\n",
+	    NULL);
 	scene = clean_scene();
 	scene.correlated.translated = 3;
 	assert_level(&scene, "address-translation", QUALITY_GOOD, 3);

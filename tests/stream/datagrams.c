@@ -27,7 +27,7 @@ Test(datagrams, whole_ones)
 }
 
 /* Two replies whose fragments come mixed, one of them last piece first, one piece twice. */
-Test(datagrams, fragments_in_any_order)
+Test(datagrams, row_31_fragments_in_any_order)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t five, six;
@@ -55,7 +55,7 @@ Test(datagrams, fragments_in_any_order)
 }
 
 /* A filter on the port lets only first fragments through: the header times the call, the end is not known. */
-Test(datagrams, first_fragments_alone)
+Test(datagrams, row_31_first_fragments_alone)
 {
 	struct wire *wire = wire_new(0, 0);
 
@@ -79,7 +79,7 @@ Test(datagrams, first_fragments_alone)
 }
 
 /* call_last is that of the first copy that came complete, call_first that of the first copy. */
-Test(datagrams, a_copy_completes_the_call)
+Test(datagrams, row_31_a_copy_completes_the_call)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t call = wire_write(wire, 5, 0, 2000);
@@ -99,7 +99,7 @@ Test(datagrams, a_copy_completes_the_call)
 }
 
 /* The first reply lacks a fragment, the answer to the copy is whole: that is the reply. */
-Test(datagrams, the_first_complete_reply_counts)
+Test(datagrams, row_31_the_first_complete_reply_counts)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t call = wire_read(wire, 5, 0, 2000);
@@ -122,7 +122,7 @@ Test(datagrams, the_first_complete_reply_counts)
 }
 
 /* A server remembers answered calls: the same again within 120 s is a copy, later or with other arguments it is new. */
-Test(datagrams, a_copy_after_the_reply)
+Test(datagrams, rows_6_and_31_a_copy_after_the_reply)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t call = wire_read(wire, 5, 0, 100), reply = wire_read_reply(wire, 5, 100);
@@ -166,7 +166,7 @@ Test(datagrams, recognised_by_content)
 }
 
 /* Overlaps, lengths beyond 64 KiB, ends that contradict one another: nothing is joined of them. */
-Test(datagrams, fragments_that_lie)
+Test(datagrams, row_31_fragments_that_lie)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t reply = wire_read_reply(wire, 5, 4000);

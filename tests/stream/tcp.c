@@ -384,7 +384,7 @@ Test(tcp, fin_with_data_missing)
 }
 
 /* The same addresses and ports again: another epoch, whose XIDs mean other calls. */
-Test(tcp, port_reuse)
+Test(tcp, row_5_port_reuse)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t call = wire_getattr(wire, 7), end = wire->len[TO_SERVER];
@@ -409,7 +409,7 @@ Test(tcp, port_reuse)
 }
 
 /* Port reuse whose SYN was not captured: places that cannot be tell. */
-Test(tcp, another_incarnation_without_syn)
+Test(tcp, row_5_another_incarnation_without_syn)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t call[41];
