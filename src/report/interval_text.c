@@ -2,6 +2,7 @@
  * An interval as lines of text: of 80 columns where one side is seen.
  */
 #include <glib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -10,9 +11,10 @@
 #include "report/sides.h"
 #include "report/words.h"
 #include "rpc/names.h"
+#include "stats/mountstats.h"
 
 enum {
-	ROW_NAME = 15,		/* columns of an operation's name */
+	ROW_NAME = 14,		/* columns of an operation's name */
 	ROWS = 12,		/* operations of an interval, unless verbose */
 	FINDINGS = 5,		/* the same of findings */
 	SCREEN_LINES = 22,	/* from one header to the next */
@@ -41,9 +43,26 @@ paint(const struct sheet *sheet, const char *sequence)
 		fputs(sequence, sheet->out);
 }
 
+/* In lines of the page's width, which print_wrapped() breaks. */
+static void
+print_wrapped_lines(const struct sheet *sheet, const char *lead, const char *line)
+{
+	g_autofree char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (memory == NULL)
+		return;
+	print_wrapped(memory, lead, line);
+	fclose(memory);
+	for (size_t i = 0; i < size; i++)
+		*sheet->lines += text[i] == '\n';
+	fwrite(text, 1, size, sheet->out);
+}
+
 /* ---- numbers ---- */
 
-/* A whole number of bytes as block sizes are told: "512", "8K", "31.9K", "1M"; at most 6 characters. */
+/* A whole number of bytes as block sizes are told: "512", "8K", "31.9K", "1M"; at most 5 characters. */
 static const char *
 format_size(char text[FORMAT_SIZE], double bytes)
 {
@@ -54,16 +73,18 @@ format_size(char text[FORMAT_SIZE], double bytes)
 		bytes /= 1024;
 		unit++;
 	}
-	g_snprintf(text, FORMAT_SIZE, "%.*f%s", unit == 0 || bytes >= 99.95 || bytes - (unsigned)bytes < 0.05 ? 0 : 1,
+	g_snprintf(text, FORMAT_SIZE, "%.*f%s", unit == 0 || bytes >= 99.95 || bytes - floor(bytes) < 0.05 ? 0 : 1,
 	    bytes, units[unit]);
 	return text;
 }
 
-/* A count a second: "0.2" rather than none. */
+/* A count a second: "0.2" rather than none, and "." for none. */
 static const char *
 format_rate(char text[FORMAT_SIZE], double rate)
 {
-	if (rate > 0 && rate < 9.95)
+	if (rate <= 0)
+		return ".";
+	if (rate < 9.95)
 		g_snprintf(text, FORMAT_SIZE, "%.1f", rate);
 	else
 		format_short(text, rate);
@@ -102,8 +123,12 @@ print_header(const struct sheet *sheet)
 	format_stamp(stamp, sheet->interval->to_ns);
 	stamp[strlen("2023-11-14")] = '\0';
 	paint(sheet, "\033[1m");
-	fprintf(sheet->out, "%-10s UTC  %5s %6s %6s %7s %7s %7s %5s %5s %5s", stamp, "ops/s", "B/s", "size", "p50", "p95",
-	    "p99", "now", "again", "error");
+	fprintf(sheet->out, "%-10s UTC %5s %5s %5s %6s %6s %6s %5s", stamp, "ops/s", "B/s", "size", "p50", "p95", "p99",
+	    "now");
+	if (sheet->interval->counters != NULL)
+		fprintf(sheet->out, " %6s %6s %6s", "queue", "rtt", "exe");
+	else
+		fprintf(sheet->out, " %5s %5s", "again", "error");
 	if (sheet->interval->report->two_sided)
 		fprintf(sheet->out, " %8s %8s %8s", "server", "network", "client");
 	paint(sheet, "\033[0m");
@@ -149,6 +174,41 @@ print_parts(const struct sheet *sheet, const struct row_key *key)
 	fprintf(sheet->out, " %8s", format_mean(text, row != NULL ? client_of(&row->client, &row->total) : NULL));
 }
 
+/* What the client's kernel has of the operation, of all mounts of that version. */
+static struct mountstats_op
+counters_of(const struct mountstats_delta *counters, const struct row_key *key)
+{
+	char version[NAME_SIZE], procedure[NAME_SIZE];
+	struct mountstats_op sum = { 0 };
+
+	row_names(key, version, procedure);
+	for (unsigned i = 0; i < counters->mount_count; i++) {
+		const struct mountstats_mount *mount = &counters->mounts[i];
+		const struct mountstats_op *op = mountstats_find(mount, procedure);
+
+		if (op == NULL || (mount->version[0] != '\0' && strcmp(mount->version, version) != 0))
+			continue;
+		sum.calls += op->calls;
+		sum.queue_ms += op->queue_ms;
+		sum.rtt_ms += op->rtt_ms;
+		sum.execute_ms += op->execute_ms;
+	}
+	return sum;
+}
+
+/* Beside the wire: means of a call, first in the queue, then from there to the reply, then in all. */
+static void
+print_counters(const struct sheet *sheet, const struct row_key *key)
+{
+	struct mountstats_op op = counters_of(sheet->interval->counters, key);
+	const uint64_t sums_ms[] = { op.queue_ms, op.rtt_ms, op.execute_ms };
+	char text[FORMAT_SIZE];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(sums_ms); i++)
+		fprintf(sheet->out, " %6s", op.calls == 0 ? "-" : sums_ms[i] == 0 ? "." :
+		    format_duration(text, mountstats_mean_ns(sums_ms[i], op.calls)));
+}
+
 static void
 print_row(const struct sheet *sheet, const struct side_row *row)
 {
@@ -157,15 +217,19 @@ print_row(const struct sheet *sheet, const struct side_row *row)
 
 	print_name(sheet, &row->key);
 	fprintf(sheet->out, " %5s", format_rate(text, (double)row->count / sheet->seconds));
-	fprintf(sheet->out, " %6s", row->bytes > 0 ? format_rate(text, (double)row->bytes / sheet->seconds) : ".");
-	fprintf(sheet->out, " %6s", row->sized > 0 && row->bytes > 0 ?
+	fprintf(sheet->out, " %5s", format_rate(text, (double)row->bytes / sheet->seconds));
+	fprintf(sheet->out, " %5s", row->sized > 0 && row->bytes > 0 ?
 	    format_size(text, (double)row->bytes / (double)row->sized) : ".");
-	fprintf(sheet->out, " %7s", format_quantile(text, latency, 500));
-	fprintf(sheet->out, " %7s", format_quantile(text, latency, 950));
-	fprintf(sheet->out, " %7s", format_quantile(text, latency, 990));
+	fprintf(sheet->out, " %6s", format_quantile(text, latency, 500));
+	fprintf(sheet->out, " %6s", format_quantile(text, latency, 950));
+	fprintf(sheet->out, " %6s", format_quantile(text, latency, 990));
 	fprintf(sheet->out, " %5s", format_event(text, row->in_flight));
-	fprintf(sheet->out, " %5s", format_event(text, row->retransmits));
-	fprintf(sheet->out, " %5s", format_event(text, row->errors));
+	if (sheet->interval->counters != NULL) {
+		print_counters(sheet, &row->key);
+	} else {
+		fprintf(sheet->out, " %5s", format_event(text, row->retransmits));
+		fprintf(sheet->out, " %5s", format_event(text, row->errors));
+	}
 	if (sheet->interval->report->two_sided)
 		print_parts(sheet, &row->key);
 	end_line(sheet);
@@ -185,6 +249,34 @@ compare_lines(const void *a, const void *b, void *context)
 	if (x->row.in_flight != y->row.in_flight)
 		return x->row.in_flight > y->row.in_flight ? -1 : 1;
 	return x < y ? -1 : x > y;
+}
+
+static void
+append_exceptions(GString *text, const struct side_row *row, uint64_t count, const char *what)
+{
+	char version[NAME_SIZE], procedure[NAME_SIZE];
+
+	if (count == 0)
+		return;
+	row_names(&row->key, version, procedure);
+	g_string_append_printf(text, "%s%s %s: %s %" G_GUINT64_FORMAT, text->len > 0 ? ", " : "", version, procedure, what,
+	    count);
+}
+
+/* What has no column beside the kernel's counters. */
+static void
+print_exceptions(const struct sheet *sheet, const struct side_line *const *lines, unsigned count)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (sheet->interval->counters == NULL)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		append_exceptions(text, &lines[i]->row, lines[i]->row.retransmits, "sent again");
+		append_exceptions(text, &lines[i]->row, lines[i]->row.errors, "errors");
+	}
+	if (text->len > 0)
+		print_wrapped_lines(sheet, "  ", text->str);
 }
 
 static void
@@ -216,6 +308,7 @@ print_rows(struct sheet *sheet)
 	for (unsigned i = 0; i < shown; i++)
 		print_row(sheet, &order[i]->row);
 	print_left_out(sheet, order, shown, count);
+	print_exceptions(sheet, order, count);
 	side_lines_free(lines, count);
 }
 
@@ -296,6 +389,38 @@ append_share(GString *line, const char *lead, const char *who, __int128 part, __
 	g_string_append_printf(line, "%s%s %s", lead, who, format_share(text, known, share));
 }
 
+/*
+ * Calls that waited for a slot in the client's kernel, on average whenever a
+ * call was sent: of the mount where that were most. And calls that the kernel
+ * counts while the wire shows none.
+ */
+static void
+append_counters(GString *line, const struct interval *interval, const struct sum *sum)
+{
+	const struct mountstats_delta *counters = interval->counters;
+	const struct mountstats_mount *most = NULL;
+	double most_waiting = 0.05;
+	uint64_t calls = 0;
+
+	for (unsigned i = 0; counters != NULL && i < counters->mount_count; i++) {
+		const struct mountstats_mount *mount = &counters->mounts[i];
+		const struct mountstats_transport *transport = &mount->transport;
+		double waiting = transport->sends > 0 ? (double)transport->backlog / (double)transport->sends : 0;
+
+		if (waiting > most_waiting) {
+			most_waiting = waiting;
+			most = mount;
+		}
+		for (unsigned j = 0; j < mount->op_count; j++)
+			calls += mount->ops[j].calls;
+	}
+	if (most != NULL)
+		g_string_append_printf(line, "; %.1f wait for a slot (%s)", most_waiting, most->place);
+	if (sum->calls == 0 && calls > 0)
+		g_string_append_printf(line, "; the kernel counts %" G_GUINT64_FORMAT " NFS calls: by another interface?",
+		    calls);
+}
+
 /* Who has the time of the calls that were matched. */
 static void
 append_attribution(GString *line, const struct sheet *sheet)
@@ -327,23 +452,6 @@ append_drops(GString *line, const struct interval *interval)
 		    interval->dropped_by_interface);
 }
 
-/* In lines of the page's width, which print_wrapped() breaks. */
-static void
-print_wrapped_lines(const struct sheet *sheet, const char *lead, const char *line)
-{
-	g_autofree char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-
-	if (memory == NULL)
-		return;
-	print_wrapped(memory, lead, line);
-	fclose(memory);
-	for (size_t i = 0; i < size; i++)
-		*sheet->lines += text[i] == '\n';
-	fwrite(text, 1, size, sheet->out);
-}
-
 static void
 print_summary(const struct sheet *sheet, const struct sum *sum)
 {
@@ -358,6 +466,7 @@ print_summary(const struct sheet *sheet, const struct sum *sum)
 	append_outstanding(line, interval);
 	if (sum->tcp_retransmitted > 0)
 		g_string_append_printf(line, "; TCP sent again: %" G_GUINT64_FORMAT, sum->tcp_retransmitted);
+	append_counters(line, interval, sum);
 	append_attribution(line, sheet);
 	append_drops(line, interval);
 	paint(sheet, interval->dropped_by_kernel + interval->dropped_by_interface > 0 ? "\033[31m" : "\033[36m");

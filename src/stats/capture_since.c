@@ -20,21 +20,22 @@ counts_since(uint64_t *since, const uint64_t *earlier, const uint64_t *now, size
 }
 
 void
-capture_facts_keep(struct capture_facts *kept, const struct capture_facts *now)
-{
-	*kept = *now;
-	for (unsigned i = 0; i < 2; i++)
-		dist_copy(&kept->tcp.round_trip[i], &now->tcp.round_trip[i]);
-	kept->lines = now->lines != NULL ? lines_since(NULL, now->lines) : NULL;
-}
-
-void
 capture_facts_drop(struct capture_facts *facts)
 {
 	dist_clear(&facts->tcp.round_trip[0]);
 	dist_clear(&facts->tcp.round_trip[1]);
 	lines_free((struct lines *)facts->lines);
 	facts->lines = NULL;
+}
+
+void
+capture_facts_keep(struct capture_facts *kept, const struct capture_facts *now)
+{
+	capture_facts_drop(kept);
+	*kept = *now;
+	for (unsigned i = 0; i < 2; i++)
+		dist_copy(&kept->tcp.round_trip[i], &now->tcp.round_trip[i]);
+	kept->lines = now->lines != NULL ? lines_since(NULL, now->lines) : NULL;
 }
 
 /* unacked_bytes, the last of the counts, is the most so far. */

@@ -22,8 +22,9 @@
 #include "stats/capture_facts.h"
 
 /*
- * Makes kept, whatever it held, a look that stays as it is while the capture goes
- * on: distributions and lines are its own. What else is borrowed stays so.
+ * Makes kept, which is all zero or was kept before, a look that stays as it is
+ * while the capture goes on: distributions and lines are its own. What else is
+ * borrowed stays so.
  */
 void capture_facts_keep(struct capture_facts *kept, const struct capture_facts *now);
 /*

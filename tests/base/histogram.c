@@ -324,3 +324,81 @@ Test(dist, a_bucket_counts_beyond_32_bits)
 	cr_assert_eq(bucket_lower(dist_quantile(&dist, 999)), bucket_lower(5000));
 	dist_clear(&dist);
 }
+
+Test(dist, a_copy_has_a_life_of_its_own)
+{
+	struct dist dist = { 0 }, copy;
+	g_autofree char *before = NULL, *got = NULL, *grown = NULL, *both = NULL;
+
+	dist_copy(&copy, &dist);
+	cr_assert_eq(copy.count, 0);
+	dist_add(&dist, 5000);
+	dist_add(&dist, -70);
+	before = dist_text(&dist);
+	dist_copy(&copy, &dist);
+	dist_add(&dist, 1000000);
+	got = dist_text(&copy);
+	cr_assert_str_eq(got, before);
+	dist_add(&copy, 1000000);
+	grown = dist_text(&copy);
+	both = dist_text(&dist);
+	cr_assert_str_eq(grown, both);
+	dist_clear(&dist);
+	dist_clear(&copy);
+}
+
+Test(dist, after_a_reset_it_is_as_new)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(4);
+	struct dist used = { 0 }, fresh = { 0 };
+	g_autofree char *expected = NULL, *got = NULL;
+
+	dist_reset(&used);
+	for (int i = 0; i < 1000; i++)
+		dist_add(&used, random_value(rand));
+	dist_reset(&used);
+	cr_assert_eq(used.count, 0);
+	for (int i = 0; i < 1000; i++) {
+		int64_t value = random_value(rand) >> 8;
+
+		dist_add(&used, value);
+		dist_add(&fresh, value);
+	}
+	expected = dist_text(&fresh);
+	got = dist_text(&used);
+	cr_assert_str_eq(got, expected);
+	dist_clear(&used);
+	dist_clear(&fresh);
+}
+
+/* Of values in 2^12 to 2^13 a bucket is 32 wide: 4096 to 4127, 5120 to 5151. */
+Test(dist, what_came_since)
+{
+	struct dist earlier = { 0 }, now = { 0 }, since;
+
+	dist_since(&since, &earlier, &now);
+	cr_assert_eq(since.count, 0);
+	cr_assert_null(since.histogram);
+	dist_add(&earlier, 4000);
+	dist_add(&earlier, 4100);
+	dist_add(&earlier, 9000);
+	dist_copy(&now, &earlier);
+	dist_add(&now, 4110);
+	dist_add(&now, 5130);
+	dist_since(&since, &earlier, &now);
+	cr_assert_eq(since.count, 2);
+	cr_assert_eq((int64_t)since.sum_ns, 4110 + 5130);
+	cr_assert_eq(since.min_ns, 4096, "the edge of its bucket: nothing tells more");
+	cr_assert_eq(since.max_ns, 5151);
+	cr_assert_eq(bucket_lower(dist_quantile(&since, 500)), 4096);
+	cr_assert_eq(bucket_lower(dist_quantile(&since, 1000)), 5120);
+	dist_clear(&since);
+	dist_add(&now, 3);
+	dist_add(&now, 77777);
+	dist_since(&since, &earlier, &now);
+	cr_assert_eq(since.min_ns, 3, "a new minimum came since");
+	cr_assert_eq(since.max_ns, 77777);
+	dist_clear(&since);
+	dist_clear(&earlier);
+	dist_clear(&now);
+}

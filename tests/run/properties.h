@@ -24,6 +24,9 @@ bool has_late_copies(const struct trace *trace);
 /* invariants.c: what must not matter does not */
 property_fn prop_threads, prop_permuted, prop_permuted_ties, prop_shifted, prop_cut_packets, prop_cut_file;
 
+/* intervals.c: a capture in pieces of time is the capture */
+property_fn prop_intervals;
+
 /* pushed.c: a replayed file is the file */
 property_fn prop_pushed;
 

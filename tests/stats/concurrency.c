@@ -245,3 +245,58 @@ Test(concurrency, parts_merge)
 	concurrency_free(into);
 	concurrency_free(from);
 }
+
+/*
+ * From 2000 on: of a call that is there from 0 to 8500, inside from 1000 to
+ * 8000; of one that ended at 1900 nothing; of one from 7500 to 16000, inside from
+ * 8500 to 15500, all.
+ */
+Test(concurrency, an_interval_begins_with_the_calls_that_are_there)
+{
+	struct nfs_op ops[] = { build_op(PROC_READ, 0, 7000), build_op(PROC_READ, 0, 400), build_op(PROC_READ, 7500, 7000) };
+	struct concurrency *concurrency = concurrency_of(ops, 3);
+	const struct depth *server, *connection;
+	unsigned count;
+	double mean;
+
+	for (unsigned again = 0; again < 2; again++) {
+		concurrency_reset(concurrency, BUILD_EPOCH_NS + 2000);
+		for (unsigned i = 0; i < 3; i++)
+			concurrency_add(concurrency, &ops[i]);
+		concurrency_finish(concurrency);
+		server = concurrency_server(concurrency);
+		cr_assert_eq(server->calls, 2);
+		cr_assert_eq(server->max, 1);
+		cr_assert(depth_mean(server, &mean));
+		cr_assert_float_eq(mean, (6000.0 + 7000) / 13500, 1e-12);
+		connection = first_row(concurrency, CONCURRENCY_CONNECTIONS, &count);
+		cr_assert_eq(count, 1);
+		cr_assert_eq(connection->max, 2);
+		cr_assert(depth_mean(connection, &mean));
+		cr_assert_float_eq(mean, (6500.0 + 8500) / 14000, 1e-12);
+		cr_assert_eq(connection->level[1].latency_ns + connection->level[2].latency_ns, 8500,
+		    "only of calls seen from their begin");
+		cr_assert_eq(concurrency_counts(concurrency)->left_out[CONCURRENCY_OUTSIDE], 1);
+	}
+	concurrency_free(concurrency);
+}
+
+/* Three calls that hang: they are there from the interval's begin. */
+Test(concurrency, an_interval_in_which_nothing_ends)
+{
+	struct concurrency *concurrency = concurrency_new(3);
+	unsigned count;
+
+	concurrency_reset(concurrency, BUILD_EPOCH_NS + 5000);
+	for (unsigned i = 0; i < 3; i++) {
+		struct nfs_op op = build_op(PROC_READ, i, 0);
+
+		op.outcome = OP_IN_FLIGHT;
+		op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
+		concurrency_add(concurrency, &op);
+	}
+	concurrency_finish(concurrency);
+	cr_assert_eq(first_row(concurrency, CONCURRENCY_CONNECTIONS, &count)->max, 3);
+	cr_assert_eq(concurrency_server(concurrency)->max, 3);
+	concurrency_free(concurrency);
+}

@@ -205,3 +205,27 @@ Test(lines, odd_input)
 	cr_assert(!lines_peak(lines, LINE_TO_CLIENT, NULL, &peak));
 	lines_free(lines);
 }
+
+/* 1500 bytes in 600 us are 20 Mbit/s, in 300 us 40 Mbit/s. */
+Test(lines, what_was_measured_since)
+{
+	struct lines *lines = lines_new(), *earlier, *since;
+	int64_t at_ns = burst(lines, 0, 600000, 100);
+
+	note(lines);
+	at_ns = burst(lines, at_ns + 1000000000, 600000, 1000);
+	earlier = lines_since(NULL, lines);
+	cr_assert_eq(lines_bytes(earlier, LINE_TO_CLIENT), 1100 * UINT64_C(1446));
+	burst(lines, at_ns + 1000000000, 300000, 200);
+	since = lines_since(earlier, lines);
+	cr_assert_eq(lines_bytes(since, LINE_TO_CLIENT), 200 * UINT64_C(1446));
+	cr_assert_float_eq((double)peak_of(since).rate_bps, 40e6 * 1446 / 1500, 2e5);
+	cr_assert_float_eq((double)peak_of(lines).rate_bps, 20e6 * 1446 / 1500, 1e5, "most of the time it was slower");
+	cr_assert_float_eq((double)peak_of(earlier).rate_bps, 20e6 * 1446 / 1500, 1e5);
+	lines_free(since);
+	since = lines_since(lines, lines);
+	cr_assert(!lines_peak(since, LINE_TO_CLIENT, NULL, &(struct line_peak){ 0 }));
+	lines_free(since);
+	lines_free(earlier);
+	lines_free(lines);
+}
