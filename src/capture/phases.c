@@ -118,6 +118,9 @@ const struct call phase_calls[] = {
 	ALLOW("ioctl", RUN, IS(1, TERMINAL_GET2)),
 	ALLOW("ioctl", RUN, IS(1, TIOCGWINSZ)),
 	ALLOW("ioctl", RUN, IS(1, FIONREAD)),
+	ALLOW("ioctl", RUN, IS(1, SIOCGIFNAME)),
+	ALLOW("ioctl", RUN, IS(1, SIOCGIFINDEX)),
+	ALLOW("ioctl", RUN, IS(1, SIOCGIFFLAGS)),
 
 	/* the keeper's verbs */
 	ALLOW("open", KEEP),
