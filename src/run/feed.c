@@ -46,6 +46,17 @@ batch_begin(struct feed *feed)
 	return batch;
 }
 
+/* The batch that the decoder fills goes to the reader. */
+static void
+hand_over(struct feed *feed)
+{
+	struct batch *batch = g_steal_pointer(&feed->writing);
+
+	if (feed->aggregate != NULL && batch->count > 0)
+		aggregate_add_ops(feed->aggregate, feed->capture, batch->op, batch->count);
+	g_async_queue_push(feed->full, batch);
+}
+
 static void
 take_event(void *context, const struct tcp_event *event)
 {
@@ -54,10 +65,8 @@ take_event(void *context, const struct tcp_event *event)
 
 	batch->before[batch->events] = batch->count;
 	batch->event[batch->events++] = *event;
-	if (batch->events == BATCH_EVENTS) {
-		g_async_queue_push(feed->full, batch);
-		feed->writing = NULL;
-	}
+	if (batch->events == BATCH_EVENTS)
+		hand_over(feed);
 }
 
 static void
@@ -66,15 +75,11 @@ take_op(void *context, const struct nfs_op *op)
 	struct feed *feed = context;
 	struct batch *batch = feed->writing;
 
-	if (feed->aggregate != NULL)
-		aggregate_add_op(feed->aggregate, feed->capture, op);
 	if (batch == NULL)
 		batch = batch_begin(feed);
 	batch->op[batch->count++] = *op;
-	if (batch->count == BATCH_OPS) {
-		g_async_queue_push(feed->full, batch);
-		feed->writing = NULL;
-	}
+	if (batch->count == BATCH_OPS)
+		hand_over(feed);
 }
 
 /* What the decoder holds goes to the reader; last: nothing follows. */
@@ -86,8 +91,7 @@ flush(struct feed *feed, bool last)
 	if (feed->writing == NULL)
 		return;
 	feed->writing->last = last;
-	g_async_queue_push(feed->full, feed->writing);
-	feed->writing = NULL;
+	hand_over(feed);
 }
 
 static gpointer

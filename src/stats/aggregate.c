@@ -247,38 +247,65 @@ add_alone(struct aggregate *aggregate, enum pair_side side, const struct nfs_op 
 	slowest_add(aggregate->alone[side], &pair, latency_ns);
 }
 
-/* What findings are judged by. */
+/*
+ * What findings are judged by. One thing after the other over all ops: what
+ * each of them runs through, and looks things up in, then stays in the cache.
+ */
 static void
-add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
+add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count)
 {
-	flight_add(&aggregate->flight[capture], op);
-	concurrency_add(concurrency_of(aggregate, capture), op);
-	if (aggregate->threads[capture] != NULL)
-		threads_add(aggregate->threads[capture], op);
-	if (op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED)
-		serial_add(&aggregate->serial[capture], op);
-	if (op->outcome == OP_ANSWERED)
-		chains_add(&aggregate->chains[capture], op);
+	struct threads *threads = aggregate->threads[capture];
+
+	for (unsigned i = 0; i < count; i++)
+		if (!op_is_callback(&ops[i]))
+			flight_add(&aggregate->flight[capture], &ops[i]);
+	for (unsigned i = 0; i < count; i++)
+		if (!op_is_callback(&ops[i]))
+			concurrency_add(concurrency_of(aggregate, capture), &ops[i]);
+	for (unsigned i = 0; threads != NULL && i < count; i++)
+		if (!op_is_callback(&ops[i]))
+			threads_add(threads, &ops[i]);
+	for (unsigned i = 0; i < count; i++) {
+		const struct nfs_op *op = &ops[i];
+
+		if (op_is_callback(op))
+			continue;
+		if (op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED)
+			serial_add(&aggregate->serial[capture], op);
+		if (op->outcome == OP_ANSWERED)
+			chains_add(&aggregate->chains[capture], op);
+	}
 }
 
-void
-aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
+static void
+add_to_side(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
 {
 	struct row_key key = row_key_of(op);
-	bool callback = op_is_callback(op);
 
-	if (!callback)
-		add_facts(aggregate, capture, op);
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED &&
 	    (op->outcome != OP_IN_FLIGHT || !aggregate->interval))
 		return;
 	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
-	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || callback)
+	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || op_is_callback(op))
 		return;
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
 		add_alone(aggregate, PAIR_SERVER, op, duration_ns(op->call_last_ns, op->reply_first_ns));
 	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST))
 		add_alone(aggregate, PAIR_CLIENT, op, duration_ns(op->call_first_ns, op->reply_last_ns));
+}
+
+void
+aggregate_add_ops(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count)
+{
+	add_facts(aggregate, capture, ops, count);
+	for (unsigned i = 0; i < count; i++)
+		add_to_side(aggregate, capture, &ops[i]);
+}
+
+void
+aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
+{
+	aggregate_add_ops(aggregate, capture, op, 1);
 }
 
 static enum part

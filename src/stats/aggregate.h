@@ -130,6 +130,8 @@ void aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned vie
 void aggregate_take_concurrency(struct aggregate *aggregate, struct aggregate *from, unsigned capture);
 /* A finished op of one capture (0 the server's, 1.. the clients', as given). */
 void aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op);
+/* The same for several in their order, which takes less time. */
+void aggregate_add_ops(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count);
 /* A pair, or a call that stayed alone. */
 void aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair);
 /* No op follows: what waited for others in between is counted. Before anything is merged or viewed. */
