@@ -351,15 +351,20 @@ is_outside_band(const struct polygon *polygon, const struct bound *bound, double
 	    band->low + band->low_slope * at + gain_ns >= limit;
 }
 
+/* The farthest corner decides; looked at one by one, none of them waits for those before it. */
 static bool
 gains_little(const struct polygon *polygon, const struct bound *bound, double at, double gain_ns)
 {
-	double limit = difference(bound->offset_ns, polygon->reference_offset_ns), low, high;
+	double limit = difference(bound->offset_ns, polygon->reference_offset_ns);
+	unsigned n = polygon->corners, i = 0;
 
-	if (polygon->corners == 0)
-		return false;
-	extent(polygon, at, &low, &high);
-	return bound->upper ? high - gain_ns <= limit : low + gain_ns >= limit;
+	if (bound->upper)
+		while (i < n && polygon->a[i] + polygon->b[i] * at - gain_ns <= limit)
+			i++;
+	else
+		while (i < n && polygon->a[i] + polygon->b[i] * at + gain_ns >= limit)
+			i++;
+	return n > 0 && i == n;
 }
 
 bool

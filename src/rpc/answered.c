@@ -9,6 +9,12 @@ enum {
 	LIFE_S = 120,		/* CONTRACT section 2 */
 };
 
+/* Of one call in the ring: what a search for another one looks at. */
+struct link {
+	uint32_t xid;
+	uint32_t older;		/* serial of the one before it in its bucket, perhaps overwritten since */
+};
+
 /*
  * A ring in the order of the replies, with a hash over it. Every call is looked
  * for and hardly one is found, so what tells that is apart from the rest. A
@@ -18,8 +24,7 @@ struct answered {
 	uint32_t serial;	/* of the next one; starts where 0 is out of the ring */
 	uint32_t calls;		/* in the ring, and buckets */
 	uint32_t *bucket;	/* serial of the newest */
-	uint32_t *xid;
-	uint32_t *older;	/* serial of the one before it in its bucket, perhaps overwritten since */
+	struct link *link;
 	struct answered_call *call;
 };
 
@@ -30,8 +35,7 @@ answered_new(unsigned calls)
 
 	answered->calls = calls;
 	answered->bucket = g_new0(uint32_t, calls);
-	answered->xid = g_new0(uint32_t, calls);
-	answered->older = g_new0(uint32_t, calls);
+	answered->link = g_new0(struct link, calls);
 	answered->call = g_new0(struct answered_call, calls);
 	answered->serial = calls + 1;
 	return answered;
@@ -43,8 +47,7 @@ answered_free(struct answered *answered)
 	if (answered == NULL)
 		return;
 	g_free(answered->bucket);
-	g_free(answered->xid);
-	g_free(answered->older);
+	g_free(answered->link);
 	g_free(answered->call);
 	g_free(answered);
 }
@@ -64,13 +67,14 @@ answered_find(const struct answered *answered, uint64_t connection, uint8_t dire
 
 	while (answered->serial - at <= answered->calls) {
 		uint32_t place = at & (answered->calls - 1);
+		const struct link *link = &answered->link[place];
 		const struct answered_call *call = &answered->call[place];
 
-		if (answered->xid[place] == xid && call->connection == connection && call->direction == direction)
+		if (link->xid == xid && call->connection == connection && call->direction == direction)
 			return call;
-		if (answered->serial - answered->older[place] <= answered->serial - at)
+		if (answered->serial - link->older <= answered->serial - at)
 			break;
-		at = answered->older[place];
+		at = link->older;
 	}
 	return NULL;
 }
@@ -81,8 +85,7 @@ answered_add(struct answered *answered, const struct nfs_op *op, uint8_t directi
 	uint32_t *bucket = bucket_of(answered, op->connection, direction, op->xid);
 	uint32_t place = answered->serial & (answered->calls - 1);
 
-	answered->xid[place] = op->xid;
-	answered->older[place] = *bucket;
+	answered->link[place] = (struct link){ .xid = op->xid, .older = *bucket };
 	answered->call[place] = (struct answered_call){ .connection = op->connection, .direction = direction,
 	    .ts_ns = ts_ns, .reply_end = reply_end, .program = op->program, .version = op->version,
 	    .procedure = op->procedure, .print = op->print };

@@ -116,23 +116,35 @@ ring_grow(struct queue *queue)
 	queue->first = 0;
 }
 
+/* The event comes in registers: read in whole right after its members were written, it would have to wait for them. */
 static void
-queue_push(struct queue *queue, const struct event *pushed)
+queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint32_t call, uint32_t rank)
 {
-	struct event event = *pushed;
-	uint32_t at = queue->count;
+	const struct event event = { .at_ns = at_ns, .end_ns = end_ns, .call = call, .rank = rank };
+	uint32_t left = queue->count, at, mask;
+	struct event *ring;
 
-	if (at > NEAR_EVENTS && is_before(&event, ring_at(queue, at - 1)) &&
-	    is_before(&event, ring_at(queue, at - NEAR_EVENTS))) {
+	if (left > NEAR_EVENTS && is_before(&event, ring_at(queue, left - 1)) &&
+	    is_before(&event, ring_at(queue, left - NEAR_EVENTS))) {
 		heap_push(queue, &event);
 		return;
 	}
 	if (queue->count == queue->room)
 		ring_grow(queue);
 	queue->count++;
-	for (; at > 0 && is_before(&event, ring_at(queue, at - 1)); at--)
-		*ring_at(queue, at) = *ring_at(queue, at - 1);
-	*ring_at(queue, at) = event;
+	ring = queue->ring;
+	mask = queue->room - 1;
+	for (at = queue->first + left; left > 0; left--, at--) {
+		const struct event *before = &ring[(at - 1) & mask];
+
+		if (!is_before(&event, before))
+			break;
+		ring[at & mask] = *before;
+	}
+	ring[at & mask].at_ns = at_ns;
+	ring[at & mask].end_ns = end_ns;
+	ring[at & mask].call = call;
+	ring[at & mask].rank = rank;
 }
 
 static uint32_t
@@ -252,7 +264,7 @@ wait_for_end(struct sweep *sweep, enum sweep_view view, uint32_t place)
 	struct waiting *waiting = &sweep->calls[place];
 
 	waiting->ends++;
-	queue_push(&sweep->ends[view], &(struct event){ .at_ns = waiting->call.end_ns[view], .call = place });
+	queue_push(&sweep->ends[view], waiting->call.end_ns[view], 0, place, 0);
 }
 
 /* In the queue of one view, by the stamps of another one. */
@@ -260,11 +272,8 @@ static void
 wait_for_begin(struct sweep *sweep, enum sweep_view queue, enum sweep_view view, uint32_t place)
 {
 	const struct sweep_call *call = &sweep->calls[place].call;
-	struct event event = {
-		.at_ns = call->begin_ns[view], .end_ns = call->end_ns[view], .call = place, .rank = call->rank,
-	};
 
-	queue_push(&sweep->begins[queue], &event);
+	queue_push(&sweep->begins[queue], call->begin_ns[view], call->end_ns[view], place, call->rank);
 }
 
 static bool
