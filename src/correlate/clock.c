@@ -230,11 +230,9 @@ queue_at(const struct clock_stage *stage, size_t place)
 	return &stage->queue[(stage->head + place) & (stage->room - 1)];
 }
 
-static struct op_pair *
-queue_append(struct clock_stage *stage, const struct op_pair *pair)
+struct op_pair *
+clock_stage_room(struct clock_stage *stage)
 {
-	struct op_pair *added;
-
 	if (stage->waiting == stage->room) {
 		size_t room = stage->room == 0 ? QUEUE_FIRST : 2 * stage->room;
 		struct op_pair *queue = g_new(struct op_pair, room);
@@ -246,9 +244,7 @@ queue_append(struct clock_stage *stage, const struct op_pair *pair)
 		stage->room = room;
 		stage->head = 0;
 	}
-	added = queue_at(stage, stage->waiting++);
-	*added = *pair;
-	return added;
+	return queue_at(stage, stage->waiting);
 }
 
 /* Hands on the pair at the head. */
@@ -644,16 +640,15 @@ read_on(struct clock_stage *stage)
 	}
 }
 
+/* Takes the pair in the room. */
 static void
-push_waiting(struct clock_stage *stage, const struct op_pair *pair)
+push_waiting(struct clock_stage *stage, struct op_pair *pair)
 {
-	struct op_pair *added;
-
 	if (is_matched(pair) && !stage->suspicious)
 		window_close(stage, pair);
-	added = queue_append(stage, pair);
+	stage->waiting++;
 	if (is_matched(pair)) {
-		measure(added);
+		measure(pair);
 		resolution_learn(&stage->resolution[PAIR_SERVER], &pair->op[PAIR_SERVER]);
 		resolution_learn(&stage->resolution[PAIR_CLIENT], &pair->op[PAIR_CLIENT]);
 		raise_frames(stage->last_frame, pair);
@@ -672,18 +667,17 @@ push_waiting(struct clock_stage *stage, const struct op_pair *pair)
 void
 clock_stage_push(struct clock_stage *stage, const struct op_pair *pair)
 {
-	struct op_pair copy;
+	struct op_pair *own = clock_stage_room(stage);
 
-	if (stage->mode != CLOCK_NONE && (stage->waiting > 0 || is_matched(pair))) {
-		push_waiting(stage, pair);
+	if (pair != own)
+		*own = *pair;
+	if (stage->mode != CLOCK_NONE && (stage->waiting > 0 || is_matched(own))) {
+		push_waiting(stage, own);
 		return;
 	}
-	if (is_matched(pair)) {
-		copy = *pair;
-		measure(&copy);
-		pair = &copy;
-	}
-	stage->sink(stage->context, pair);
+	if (is_matched(own))
+		measure(own);
+	stage->sink(stage->context, own);
 }
 
 void

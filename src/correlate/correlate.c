@@ -37,7 +37,7 @@ struct correlate {
 	struct reading *readings;	/* by capture */
 	struct ids *ids;
 	struct loss *loss;
-	struct op_pair pair;		/* the one on its way out */
+	struct op_pair pair;		/* one without a client, on its way out */
 	struct held *held;
 	uint32_t held_count, held_room;
 	unsigned clients;
@@ -70,17 +70,15 @@ measure_loss(void *context, const struct op_pair *pair)
 }
 
 static void
-give_ids(struct correlate *c)
+give_ids(struct correlate *c, struct op_pair *pair)
 {
-	const struct nfs_op *op = pair_op(&c->pair);
+	const struct nfs_op *op = pair_op(pair);
 	const struct nfs_op *with_file = op;
 
-	if (!op_has(op, OP_HAS_FILE) && c->pair.has[PAIR_SERVER])
-		with_file = &c->pair.op[PAIR_SERVER];
-	c->pair.client_id = ids_of(c->ids, ID_CLIENT, op);
-	c->pair.server_id = ids_of(c->ids, ID_SERVER, op);
-	c->pair.connection_id = ids_of(c->ids, ID_CONNECTION, op);
-	c->pair.file_id = ids_of(c->ids, ID_FILE, with_file);
+	if (!op_has(op, OP_HAS_FILE) && pair->has[PAIR_SERVER])
+		with_file = &pair->op[PAIR_SERVER];
+	ids_of_ends(c->ids, op, &pair->client_id, &pair->server_id, &pair->connection_id);
+	pair->file_id = ids_of(c->ids, ID_FILE, with_file);
 }
 
 static void
@@ -110,12 +108,10 @@ share_operation(struct nfs_op *to, const struct nfs_op *from)
  * clocks that the calls do not, and goes past them; its parts need none.
  */
 static void
-emit_callback(struct correlate *c)
+emit_callback(struct correlate *c, struct op_pair *pair)
 {
-	struct op_pair *pair = &c->pair;
 	const struct nfs_op *caller = &pair->op[PAIR_SERVER], *called = &pair->op[PAIR_CLIENT];
 
-	pair->parts = (struct attribution){ 0 };
 	if (pair->match == MATCH_MATCHED) {
 		pair->parts.total_ns = wrapping_minus(caller->reply_last_ns, caller->call_first_ns);
 		pair->parts.server_ns = wrapping_minus(called->reply_first_ns, called->call_last_ns);
@@ -124,16 +120,22 @@ emit_callback(struct correlate *c)
 	c->sink(c->context, pair);
 }
 
-/* By the roles as they are now known. */
+/* By the roles as they are now known. A pair is written where the clock of its client keeps it. */
 static void
 emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
     enum match match)
 {
 	unsigned server_side = c->facts.exchanged ? PAIR_CLIENT : PAIR_SERVER;
+	struct clock_stage *clock = NULL;
 	struct op_pair *pair = &c->pair;
 
+	if ((c->facts.exchanged ? first : client) != NULL)
+		clock = c->clocks[c->facts.exchanged ? 0 : capture - 1];
+	if (clock != NULL)
+		pair = clock_stage_room(clock);
 	pair->has[server_side] = first != NULL;
 	pair->has[!server_side] = client != NULL;
+	pair->parts = (struct attribution){ 0 };
 	if (first != NULL)
 		pair->op[server_side] = *first;
 	if (client != NULL)
@@ -146,19 +148,19 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 		match = pair->has[PAIR_SERVER] ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
 	pair->match = (uint8_t)match;
 	c->facts.matches[match]++;
-	give_ids(c);
+	give_ids(c, pair);
 	if (match == MATCH_MATCHED && !op_is_callback(pair_op(pair)))
 		note_overlap(&c->facts, &pair->op[PAIR_SERVER]);
-	if (pair->has[PAIR_CLIENT]) {
-		pair->client_capture = (uint16_t)(c->facts.exchanged ? 0 : capture - 1);
-		if (pair->has[PAIR_SERVER] && op_is_callback(&pair->op[PAIR_CLIENT]))
-			emit_callback(c);
-		else
-			clock_stage_push(c->clocks[pair->client_capture], pair);
-	} else {
+	if (clock == NULL) {
 		pair->client_capture = UINT16_MAX;
 		c->sink(c->context, pair);
+		return;
 	}
+	pair->client_capture = (uint16_t)(c->facts.exchanged ? 0 : capture - 1);
+	if (pair->has[PAIR_SERVER] && op_is_callback(&pair->op[PAIR_CLIENT]))
+		emit_callback(c, pair);
+	else
+		clock_stage_push(clock, pair);
 }
 
 /* For good: what comes later only tells that it was wrong. */

@@ -13,6 +13,7 @@ enum {
 	IDLE_CONNECTIONS = 1 << 15,	/* kept without a waiting op, over all captures */
 	MISSES = 64,			/* ops in a row without a counterpart: not the same connection */
 	HOST_WALK = 64,
+	KNOWN = 64,			/* connections, a power of two */
 };
 
 struct flows {
@@ -23,6 +24,7 @@ struct flows {
 	uint32_t *tuple_heads;
 	uint32_t *host_heads;
 	struct pool_list idle;
+	uint32_t known[KNOWN];		/* those that were looked up last, by capture and number */
 };
 
 struct flows *
@@ -243,8 +245,14 @@ forget_oldest(struct flows *flows)
 	slab_give_back(&flows->connections, id);
 }
 
+static bool
+is_connection(const struct connection *c, unsigned capture, uint64_t number)
+{
+	return c->number == number && c->capture == capture && c->serial != 0;
+}
+
 static uint32_t
-find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
+look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 {
 	uint32_t *head = connection_head(flows, capture, op->connection);
 	uint32_t id;
@@ -253,7 +261,7 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 
 	for (id = *head; id != FLOW_NONE; id = c->hash_next) {
 		c = flows_at(flows, id);
-		if (c->number == op->connection && c->capture == capture)
+		if (is_connection(c, capture, op->connection))
 			return id;
 	}
 	if (flows->idle.count == IDLE_CONNECTIONS)
@@ -278,6 +286,16 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 	*head = id;
 	idle_append(flows, id);
 	return id;
+}
+
+static uint32_t
+find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
+{
+	uint32_t *known = &flows->known[(2 * op->connection + capture) % KNOWN];
+
+	if (*known == SLAB_NONE || !is_connection(flows_at(flows, *known), capture, op->connection))
+		*known = look_up_connection(flows, capture, op);
+	return *known;
 }
 
 /*

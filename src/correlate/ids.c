@@ -14,6 +14,7 @@
 enum {
 	KEY_BYTES = 36,		/* the longest: two addresses and two ports */
 	FIRST_SLOTS = 64,
+	KNOWN_ENDS = 64,	/* a power of two */
 };
 
 struct dictionary {
@@ -24,9 +25,16 @@ struct dictionary {
 	uint64_t overflow;
 };
 
+/* The ids of two ends that were asked for lately; none of them is ID_OTHERS, or nothing is known. */
+struct known_ends {
+	struct net_endpoint client, server;
+	uint32_t client_id, server_id, connection_id;
+};
+
 struct ids {
 	uint64_t seed;		/* places keys in slots, and has no other effect */
 	struct dictionary dictionaries[ID_KINDS];
+	struct known_ends known[KNOWN_ENDS];
 };
 
 static const struct {
@@ -146,6 +154,42 @@ ids_of(struct ids *ids, enum id_kind kind, const struct nfs_op *op)
 	memcpy(dictionary->keys + (size_t)bytes * dictionary->count, key, bytes);
 	*slot = ++dictionary->count;
 	return *slot;
+}
+
+/* Connections differ by their client's port, if not by its address. */
+static struct known_ends *
+known_ends_of(struct ids *ids, const struct nfs_op *op)
+{
+	const uint8_t *address = op->client.address;
+
+	return &ids->known[(op->client.port ^ address[15] ^ address[14] ^ op->server.address[15]) % KNOWN_ENDS];
+}
+
+static bool
+is_of_ends(const struct known_ends *known, const struct nfs_op *op)
+{
+	return known->client.port == op->client.port && known->server.port == op->server.port &&
+	    memcmp(known->client.address, op->client.address, sizeof op->client.address) == 0 &&
+	    memcmp(known->server.address, op->server.address, sizeof op->server.address) == 0;
+}
+
+void
+ids_of_ends(struct ids *ids, const struct nfs_op *op, uint32_t *client, uint32_t *server, uint32_t *connection)
+{
+	struct known_ends *known = known_ends_of(ids, op);
+
+	if (known->connection_id != ID_OTHERS && is_of_ends(known, op)) {
+		*client = known->client_id;
+		*server = known->server_id;
+		*connection = known->connection_id;
+		return;
+	}
+	*client = ids_of(ids, ID_CLIENT, op);
+	*server = ids_of(ids, ID_SERVER, op);
+	*connection = ids_of(ids, ID_CONNECTION, op);
+	/* what is among the others is counted each time */
+	if (*client != ID_OTHERS && *server != ID_OTHERS && *connection != ID_OTHERS)
+		*known = (struct known_ends){ op->client, op->server, *client, *server, *connection };
 }
 
 uint64_t
