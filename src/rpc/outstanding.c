@@ -128,9 +128,20 @@ outstanding_add(struct outstanding *table, const struct nfs_op *op, uint64_t ser
 		index = table->made++;
 	}
 	call = &table->pool[index];
-	*call = (struct call){ .op = *op, .serial = serial, .direction = direction, .used = true,
-	    .generation = call->generation, .older = table->newest, .newer = CALL_NONE, .first = first,
-	    .sibling_prev = CALL_NONE, .sibling_next = *first };
+	/* Member by member: as a whole it would be made on the stack first, and is large. */
+	call->op = *op;
+	call->peer = NULL;
+	call->serial = serial;
+	call->args_off = 0;
+	call->direction = direction;
+	call->call_over = call->reply_over = call->waits_unknown = call->unproven = call->foreign = false;
+	call->protection = 0;
+	call->used = true;
+	call->older = table->newest;
+	call->newer = CALL_NONE;
+	call->first = first;
+	call->sibling_prev = CALL_NONE;
+	call->sibling_next = *first;
 	if (table->newest != CALL_NONE)
 		table->pool[table->newest].newer = index;
 	else

@@ -1,5 +1,6 @@
 #include "stats/lines.h"
 
+#include <float.h>
 #include <glib.h>
 #include <math.h>
 #include <string.h>
@@ -194,8 +195,11 @@ line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload
 		return;
 	}
 	gap_ns = (double)(ts_ns - line->last_ns);
-	line->slowest_ns = MAX(line->slowest_ns, (gap_ns - UNEVEN_NS) / wire_bytes);
-	line->fastest_ns = MIN(line->fastest_ns, (gap_ns + UNEVEN_NS) / wire_bytes);
+	/* most frames change neither, which shows without a division; slowest_ns is not below zero */
+	if (gap_ns > UNEVEN_NS)
+		line->slowest_ns = MAX(line->slowest_ns, (gap_ns - UNEVEN_NS) / wire_bytes);
+	if (gap_ns + UNEVEN_NS <= line->fastest_ns * wire_bytes * (1 + DBL_EPSILON * 4))
+		line->fastest_ns = MIN(line->fastest_ns, (gap_ns + UNEVEN_NS) / wire_bytes);
 	line->last_ns = ts_ns;
 	line->frames++;
 	line->bytes += payload_bytes;
