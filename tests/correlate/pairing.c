@@ -460,3 +460,56 @@ Test(pairing, everything_at_once)
 		workload_free(workload);
 	}
 }
+
+/* A call of 300 us in the server, 100 us from the client; by_ns: what the clock is ahead. */
+static struct nfs_op
+plain_op(uint32_t xid, bool client, int64_t by_ns)
+{
+	const int64_t way_ns = 100 * NS_PER_US, service_ns = 300 * NS_PER_US;
+	int64_t call_ns = NS_PER_S + xid * (int64_t)NS_PER_MS + by_ns + (client ? 0 : way_ns);
+	int64_t reply_ns = call_ns + service_ns + (client ? 2 * way_ns : 0);
+
+	return (struct nfs_op){
+		.xid = xid, .program = 100003, .version = 3, .procedure = 1, .operation = 1, .connection = 1,
+		.client = { .address = { 1 }, .port = 700 }, .server = { .address = { 2 }, .port = 2049 },
+		.call_first_ns = call_ns, .call_last_ns = call_ns, .reply_first_ns = reply_ns, .reply_last_ns = reply_ns,
+		.call_frame = xid, .reply_frame = xid, .call_order = xid, .reply_order = xid,
+		.print = { .args_len = 4, .length_known = true, .prefixes = 1, .prefix = { xid } },
+		.outcome = OP_ANSWERED, .valid = OP_TIMES,
+	};
+}
+
+static void
+count_match(void *context, const struct op_pair *pair)
+{
+	((unsigned *)context)[pair->match]++;
+}
+
+/* A call without a reply is over with its connection: by then the clock may have been set since. */
+Test(pairing, a_call_without_reply_from_before_the_clock_jumped)
+{
+	enum { CALLS = 60, JUMP = 30, CUT = 3 };
+
+	for (unsigned i = 0; i < 4; i++) {
+		const int64_t jump_ns = (i % 2 == 0 ? 1 : -1) * (i < 2 ? 30 : 700) * (int64_t)NS_PER_MS;
+		const struct correlate_config config = { .clients = 1 };
+		unsigned matches[MATCHES] = { 0 };
+		struct correlate *correlate = correlate_new(&config, count_match, matches);
+		struct nfs_op cut = plain_op(CUT, false, 0);
+
+		for (uint32_t xid = 1; xid <= CALLS; xid++) {
+			struct nfs_op server = plain_op(xid, false, 0), client = plain_op(xid, true, xid < JUMP ? 0 : jump_ns);
+
+			if (xid != CUT)
+				correlate_push(correlate, 0, &server);
+			correlate_push(correlate, 1, &client);
+		}
+		cut.valid = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST;
+		cut.outcome = OP_LOST_IN_CAPTURE;
+		correlate_push(correlate, 0, &cut);
+		correlate_finish(correlate);
+		correlate_free(correlate);
+		cr_assert_eq(matches[MATCH_MATCHED], CALLS - 1, "jump %d ms", (int)(jump_ns / NS_PER_MS));
+		cr_assert_eq(matches[MATCH_PARTIAL], 1, "jump %d ms", (int)(jump_ns / NS_PER_MS));
+	}
+}
