@@ -25,9 +25,11 @@ struct rpc_message {
 	uint32_t version;
 	uint32_t procedure;
 	uint32_t credential_flavor;
+	bool asks_for_tls;		/* AUTH_TLS (RFC 9289 section 4.1) */
 	uint8_t protection;		/* enum rpc_protection, of this call and of its reply */
 	/* replies */
 	uint32_t reply_stat;		/* MSG_ACCEPTED 0, MSG_DENIED 1 */
+	bool starts_tls;		/* the verifier says STARTTLS */
 	uint32_t detail;		/* accept_stat, or reject_stat of a denied reply */
 	struct xdr_cursor body;		/* at the arguments or results when header_complete, as far as they are in clear */
 };

@@ -54,6 +54,8 @@ block_tcp(const struct stream_counters *tcp)
 	object_put(object, "evicted_connections", value_count(tcp->evicted_connections));
 	object_put(object, "resyncs", value_count(tcp->resyncs));
 	object_put(object, "holes_given_up", value_count(tcp->forced));
+	object_put(object, "tls_connections", value_count(tcp->tls_connections));
+	object_put(object, "tls_bytes", value_count(tcp->tls_bytes));
 	return object;
 }
 
@@ -73,6 +75,8 @@ block_rpc(const struct rpc_counters *rpc)
 	object_put(object, "retransmitted_calls", value_count(rpc->retransmitted_calls));
 	object_put(object, "hidden_records", value_count(rpc->hidden_records));
 	object_put(object, "malformed", value_count(rpc->malformed));
+	object_put(object, "tls_asked", value_count(rpc->tls_asked));
+	object_put(object, "tls_agreed", value_count(rpc->tls_agreed));
 	return object;
 }
 
@@ -150,6 +154,7 @@ block_udp(const struct datagram_counters *udp)
 	object_put(object, "joined", value_count(udp->joined));
 	object_put(object, "incomplete", value_count(udp->incomplete));
 	object_put(object, "headless", value_count(udp->headless));
+	object_put(object, "tls_datagrams", value_count(udp->tls));
 	return object;
 }
 

@@ -88,6 +88,22 @@ capture_udp(const struct page *page, const struct capture_facts *facts)
 	print_wrapped(page->out, "          ", line->str);
 }
 
+/* A line only where there is any. */
+static void
+capture_tls(const struct page *page, const struct capture_facts *facts)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	if (facts->tcp.tls_connections + facts->udp.tls + facts->rpc.tls_asked == 0)
+		return;
+	g_string_printf(line, "TLS asked for by RPC %" G_GUINT64_FORMAT ", agreed %" G_GUINT64_FORMAT ", connections %"
+	    G_GUINT64_FORMAT " with %" G_GUINT64_FORMAT " bytes that cannot be read", facts->rpc.tls_asked,
+	    facts->rpc.tls_agreed, facts->tcp.tls_connections, facts->tcp.tls_bytes);
+	if (facts->udp.tls > 0)
+		g_string_append_printf(line, ", datagrams %" G_GUINT64_FORMAT, facts->udp.tls);
+	print_wrapped(page->out, "          ", line->str);
+}
+
 static void
 capture_rpc(const struct page *page, const struct capture_facts *facts)
 {
@@ -175,6 +191,7 @@ text_captures(const struct page *page)
 		capture_tcp(page, &report->captures[i]);
 		capture_udp(page, &report->captures[i]);
 		capture_rpc(page, &report->captures[i]);
+		capture_tls(page, &report->captures[i]);
 	}
 	for (unsigned i = 0; report->two_sided && i + 1 < report->capture_count; i++)
 		clock_line(page, i);

@@ -434,8 +434,13 @@ take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *me
 	}
 	if (op.flags & OP_CALL_MALFORMED)
 		calls->counters.malformed++;
+	if (message->asks_for_tls) {
+		calls->counters.tls_asked++;
+		record->connection->tls_expected |= !(record->flags & RECORD_UNPROVEN);
+	}
 	call = new_call(calls, peer, &op, record->direction);
 	call->args_off = args_off;
+	call->asks_for_tls = message->asks_for_tls;
 	if (peer->missed[record->direction])
 		call->op.flags |= OP_COPIES_MISSED;
 	call->protection = message->protection;
@@ -484,6 +489,7 @@ reply_head(struct calls *calls, struct call *call, struct rpc_message *message, 
 	op->reply_order = times->first_order;
 	op->valid |= OP_HAS_REPLY_FIRST;
 	call->unproven = false;
+	calls->counters.tls_agreed += call->asks_for_tls && message->starts_tls;
 	if (times->deduced)
 		op->flags |= OP_REPLY_TIME_DEDUCED;
 	if (times->filled)

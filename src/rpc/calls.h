@@ -19,6 +19,8 @@ struct rpc_counters {
 	uint64_t retransmitted_calls;	/* copies after the first */
 	uint64_t hidden_records;	/* record headers that the snap length is known to have cut away */
 	uint64_t malformed;		/* messages that contradict themselves */
+	uint64_t tls_asked;		/* of the calls: those that ask for TLS (RFC 9289 section 4.1) */
+	uint64_t tls_agreed;		/* of them, those whose reply says STARTTLS */
 };
 
 /*

@@ -1,5 +1,7 @@
 #include "rpc/header.h"
 
+#include <string.h>
+
 #include "rpc/names.h"
 
 enum {
@@ -61,6 +63,7 @@ static void
 read_call(struct xdr_cursor *cursor, struct rpc_message *message)
 {
 	message->credential_flavor = peek_u32(cursor);
+	message->asks_for_tls = message->credential_flavor == FLAVOR_TLS;
 	if (message->credential_flavor == FLAVOR_GSS)
 		message->protection = (uint8_t)read_protection(*cursor);
 	skip_auth(cursor);
@@ -70,12 +73,24 @@ read_call(struct xdr_cursor *cursor, struct rpc_message *message)
 		rpc_skip_integrity(cursor);
 }
 
+/* Steps over a reply's verifier; true when a server agrees to TLS with it (RFC 9289 section 4.1). */
+static bool
+skip_verifier(struct xdr_cursor *cursor)
+{
+	static const char word[] = "STARTTLS";
+	enum { WORD = sizeof word - 1 };
+	uint32_t flavor = xdr_u32(cursor), len = xdr_skip_opaque(cursor, AUTH_MOST_BYTES);
+
+	return flavor == FLAVOR_NONE && len == WORD && cursor->off <= cursor->cap &&
+	    memcmp(cursor->data + cursor->off - WORD, word, WORD) == 0;
+}
+
 static void
 read_reply(struct xdr_cursor *cursor, struct rpc_message *message)
 {
 	message->reply_stat = xdr_u32(cursor);
 	if (message->reply_stat == REPLY_ACCEPTED)
-		skip_auth(cursor);
+		message->starts_tls = skip_verifier(cursor);
 	message->detail = xdr_u32(cursor);
 	message->header_complete = xdr_ok(cursor);
 }

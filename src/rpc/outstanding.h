@@ -22,6 +22,7 @@ struct call {
 	bool waits_unknown;
 	uint8_t protection;		/* enum rpc_protection */
 	bool unproven;			/* nothing but its own bytes says that it is a call */
+	bool asks_for_tls;
 	bool foreign;			/* of a program that no decoder knows: only here so that its reply is known */
 	/* the table's own */
 	bool used;

@@ -35,6 +35,13 @@ all_of_side(const struct report *report, enum pair_side side)
 	return true;
 }
 
+static char *
+no_call_in(const struct capture_facts *facts)
+{
+	return g_strdup_printf("no NFS call was found in %s%s", facts->name,
+	    facts->tcp.tls_connections + facts->udp.tls > 0 ? ", and what there may be is inside TLS" : "");
+}
+
 /* Why nothing could be correlated, in one sentence; NULL when something was. */
 static char *
 explain_nothing(const struct report *report, bool has_streams)
@@ -49,11 +56,11 @@ explain_nothing(const struct report *report, bool has_streams)
 	for (unsigned i = 1; i < report->capture_count; i++)
 		clients += captures[i].rpc.calls > 0;
 	if (captures[0].rpc.calls == 0)
-		return g_strdup_printf("no NFS call was found in %s", captures[0].name);
+		return no_call_in(&captures[0]);
 	if (!report->two_sided)
 		return NULL;
 	if (clients == 0)
-		return g_strdup_printf("no NFS call was found in %s", captures[report->capture_count - 1].name);
+		return no_call_in(&captures[report->capture_count - 1]);
 	if (report->correlated->same_side)
 		return g_strdup_printf("%s and %s were captured on the same side: one from each is needed",
 		    captures[0].name, captures[1].name);

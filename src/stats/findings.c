@@ -31,6 +31,7 @@ static const struct rule {
 	{ "serial-client", COMPONENT_CLIENT, rule_serial_client, &remedies_serial_client },
 	{ "idle-wire", COMPONENT_CLIENT, rule_idle_wire, &remedies_idle_wire },
 	{ "address-translation", COMPONENT_CAPTURE, rule_address_translation, NULL },
+	{ "tls-hidden", COMPONENT_CAPTURE, rule_tls_hidden, &remedies_tls },
 	{ "capture-drops", COMPONENT_CAPTURE, rule_capture_drops, &remedies_capture },
 	{ "capture-truncated", COMPONENT_CAPTURE, rule_capture_truncated, &remedies_capture },
 	{ "capture-overlap", COMPONENT_CAPTURE, rule_capture_overlap, &remedies_capture },

@@ -67,9 +67,10 @@ judge_no_calls(const struct evidence *evidence, struct quality_reason *reason)
 		return false;
 	reason->level = QUALITY_POOR;
 	reason->count = facts->packets;
-	reason->text = g_strdup_printf("%s capture: no NFS call in %" G_GUINT64_FORMAT " packets%s",
+	reason->text = g_strdup_printf("%s capture: no NFS call in %" G_GUINT64_FORMAT " packets%s%s",
 	    who, facts->packets, facts->truncated_packets > 0 ?
-	    "; the snap length may have cut them away" : "");
+	    "; the snap length may have cut them away" : "",
+	    facts->tcp.tls_connections + facts->udp.tls > 0 ? "; what there is is inside TLS" : "");
 	return true;
 }
 
@@ -85,6 +86,34 @@ static bool
 loss_explains_orphans(const struct capture_facts *facts)
 {
 	return !cut_explains_orphans(facts) && facts->tcp.mid_stream == 0;
+}
+
+/* How much NFS went by that nothing is known of cannot be told, so that any of it is a flaw. */
+static bool
+judge_tls(const struct evidence *evidence, struct quality_reason *reason)
+{
+	char who[32];
+	const struct capture_facts *facts = judged(evidence, who);
+	const struct stream_counters *tcp = &facts->tcp;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (tcp->tls_connections == 0 && facts->udp.tls == 0)
+		return false;
+	reason->level = level_of(ppm(tcp->tls_bytes, tcp->payload_bytes), TLS_USABLE_PPM, TLS_POOR_PPM);
+	reason->count = tcp->tls_connections > 0 ? tcp->tls_connections : facts->udp.tls;
+	g_string_printf(text, "%s capture: NFS inside TLS, whose calls cannot be read: ", who);
+	if (tcp->tls_connections > 0)
+		g_string_append_printf(text, "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " connections (%"
+		    G_GUINT64_FORMAT " bytes, %.3g %% of the payload)", tcp->tls_connections, tcp->connections,
+		    tcp->tls_bytes, percent(tcp->tls_bytes, tcp->payload_bytes));
+	if (facts->udp.tls > 0)
+		g_string_append_printf(text, "%s%" G_GUINT64_FORMAT " datagrams", tcp->tls_connections > 0 ? ", " : "",
+		    facts->udp.tls);
+	if (facts->rpc.tls_asked > 0)
+		g_string_append_printf(text, "; clients asked for it %" G_GUINT64_FORMAT " times, servers agreed %"
+		    G_GUINT64_FORMAT " times", facts->rpc.tls_asked, facts->rpc.tls_agreed);
+	reason->text = g_string_free(g_steal_pointer(&text), FALSE);
+	return true;
 }
 
 static bool
@@ -568,6 +597,7 @@ static const struct rule {
 	{ "capture-overlap", true, judge_client, CAUSE_OTHER },
 	{ "capture-overlap", true, judge_copy, CAUSE_OTHER },
 	{ "capture-overlap", false, judge_given_up, CAUSE_OTHER },
+	{ "tls-hidden", true, judge_tls, CAUSE_OTHER },
 	{ "capture-drops", true, judge_lost, CAUSE_LOST },
 	{ "capture-drops", true, judge_kernel_drops, CAUSE_KERNEL },
 	{ "capture-drops", true, judge_one_way, CAUSE_ONE_WAY },

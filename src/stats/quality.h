@@ -29,6 +29,8 @@ enum quality_threshold {
 	ONE_WAY_USABLE_PPM = 0, ONE_WAY_POOR_PPM = 500000,
 	/* of record headers: cut away by the snap length */
 	HIDDEN_USABLE_PPM = 10000, HIDDEN_POOR_PPM = 200000,
+	/* of payload bytes: inside TLS */
+	TLS_USABLE_PPM = 0, TLS_POOR_PPM = 500000,
 	/* of packets or messages: cut inside their headers, or contradicting themselves */
 	BAD_USABLE_PPM = 10000, BAD_POOR_PPM = 200000,
 	/* of matched calls: with a part below zero */

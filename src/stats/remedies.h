@@ -27,6 +27,7 @@ extern const struct remedies remedies_path_delay, remedies_bandwidth, remedies_l
 /* remedies_capture.c */
 extern const struct remedies remedies_capture;	/* a better capture */
 extern const struct remedies remedies_order;	/* the order of the captures */
+extern const struct remedies remedies_tls;	/* encrypted calls */
 extern const struct remedies remedies_clock;	/* clocks that jump */
 
 #endif

@@ -43,3 +43,22 @@ static const struct remedy steady_clock[] = {
 	},
 };
 const struct remedies remedies_clock = REMEDIES(steady_clock);
+
+static const struct remedy before_encryption[] = {
+	{
+		.system = "Linux",
+		.setting = "for the measurement, a mount without TLS where the export allows it",
+		.command = "mount -o xprtsec=none SERVER:/EXPORT /mnt/test",
+		.note = "the kernel encrypts below every capture point: tcpdump shows no call on either host",
+	}, {
+		.system = "Linux",
+		.setting = "a tunnel (stunnel, amazon-efs-utils): capture the loopback in front of it",
+		.command = "tcpdump -i lo -s 512 -B 65536 -w FILE.pcap tcp",
+	}, {
+		.system = "Linux",
+		.setting = "the client's own counters",
+		.command = "nfsiostat 5\ncat /proc/self/mountstats",
+		.note = "queue, round trip and total of each operation, whatever the wire shows",
+	},
+};
+const struct remedies remedies_tls = REMEDIES(before_encryption);

@@ -28,6 +28,6 @@ finding_rule_fn rule_network_loss;
 
 /* rules_capture.c */
 finding_rule_fn rule_address_translation, rule_capture_drops, rule_capture_truncated, rule_capture_overlap,
-    rule_capture_swapped, rule_capture_duplicates, rule_clock_step;
+    rule_capture_swapped, rule_capture_duplicates, rule_clock_step, rule_tls_hidden;
 
 #endif

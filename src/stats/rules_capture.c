@@ -84,6 +84,37 @@ rule_capture_drops(const struct facts *facts, const struct findings *before, str
 	return true;
 }
 
+/* The bytes and when they came is all that encryption leaves to see. */
+bool
+rule_tls_hidden(const struct facts *facts, const struct findings *before, struct finding *finding)
+{
+	uint64_t connections = 0, bytes = 0, datagrams = 0, asked = 0, agreed = 0;
+	g_autofree char *hidden = objections(facts, finding->id, 1u << CAUSE_OTHER);
+
+	(void)before;
+	if (hidden == NULL)
+		return false;
+	for (unsigned i = 0; i < facts->capture_count; i++) {
+		const struct capture_facts *capture = &facts->captures[i];
+
+		connections += capture->tcp.tls_connections;
+		bytes += capture->tcp.tls_bytes;
+		datagrams += capture->udp.tls;
+		asked += capture->rpc.tls_asked;
+		agreed += capture->rpc.tls_agreed;
+	}
+	finding->confidence = CONFIDENCE_HIGH;
+	finding->text = g_strdup_printf("%s Nothing in this report speaks of those calls; what TCP shows of their "
+	    "connections (round trips, retransmissions, windows) and how much they carried is all that can be seen.",
+	    hidden);
+	finding_count(finding, "connections", connections);
+	finding_count(finding, "bytes", bytes);
+	finding_count(finding, "datagrams", datagrams);
+	finding_count(finding, "asked", asked);
+	finding_count(finding, "agreed", agreed);
+	return true;
+}
+
 /* That a capture begins in the middle of connections is no fault of its snap length, and common. */
 bool
 rule_capture_truncated(const struct facts *facts, const struct findings *before, struct finding *finding)

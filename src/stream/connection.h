@@ -62,11 +62,19 @@ struct held {
 	struct slice slice;	/* data points behind this struct */
 };
 
+/* Headers of TLS records that were found one behind the other (stream/tls.h). */
+struct tls_trail {
+	int64_t begin, next;	/* offsets of the first one and of the one to come */
+	uint32_t headers;
+	bool hello;		/* the first one begins the stream, with the hello of either end */
+};
+
 enum record_phase {
 	RECORD_AT_MARK,		/* a record begins */
 	RECORD_AT_NEXT_MARK,	/* another fragment of the record in hand */
 	RECORD_IN_BODY,
 	RECORD_NO_PLACE,	/* looking for the next boundary */
+	RECORD_TLS,		/* nothing can be read any more */
 };
 
 struct resync;
@@ -89,6 +97,7 @@ struct record_state {
 	uint8_t *copy;		/* HEAD_MAX bytes, made when a head does not lie in one slice */
 	struct rpc_record record;
 	struct resync *resync;
+	struct tls_trail tls;
 	unsigned since_resync;	/* records since the place was last lost */
 	uint32_t largest;	/* record so far, of those that are proven */
 };
@@ -184,6 +193,7 @@ struct connection {
 	uint64_t hash;
 	enum connection_phase phase;
 	bool rpc;			/* a record was found */
+	bool tls;			/* one direction has gone over to TLS, the other will */
 	int8_t caller;			/* direction of the calls; -1: not known */
 	bool round_trips_told;		/* what was measured before that is counted */
 	bool pending;			/* on the list of those that wait for time to pass */
@@ -209,6 +219,8 @@ struct stream {
 
 /* stream.c: takes a connection off the list of those that wait. */
 void stream_forget(struct stream *stream, struct connection *connection);
+/* One end uses NFS's own port. */
+bool stream_is_nfs(const struct flow_key *key);
 /* The books of a lost piece, and of a connection that is over. */
 void stream_count_loss(struct stream *stream, const struct half *half, const struct slice *slice);
 void stream_count_over(struct stream *stream, const struct connection *connection);

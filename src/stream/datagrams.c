@@ -87,12 +87,6 @@ datagram_counters_add(struct datagram_counters *sum, const struct datagram_count
 
 /* ---- flows ---- */
 
-static bool
-is_nfs_port(const struct flow_key *key)
-{
-	return key->port[0] == NFS_PORT || key->port[1] == NFS_PORT;
-}
-
 static void
 open_flow(struct datagrams *datagrams, struct connection *flow)
 {
@@ -140,6 +134,18 @@ flow_of(struct datagrams *datagrams, const struct datagram *datagram, uint64_t h
 	return flow;
 }
 
+/* The header of a DTLS record: type, version (1s' complement), epoch, number, length (RFC 6347 section 4.1). */
+static bool
+is_dtls(const struct datagram *datagram, uint32_t len)
+{
+	enum { HEADER_BYTES = 13, TYPE_FIRST = 20, TYPE_LAST = 23, MAJOR = 0xfe, MINOR_1_0 = 0xff, MINOR_1_2 = 0xfd };
+	const uint8_t *header = datagram->payload;
+
+	return datagram->payload_cap_len >= HEADER_BYTES && header[0] >= TYPE_FIRST && header[0] <= TYPE_LAST &&
+	    header[1] == MAJOR && (header[2] == MINOR_1_0 || header[2] == MINOR_1_2) &&
+	    ((uint32_t)header[11] << 8 | header[12]) <= len - HEADER_BYTES;
+}
+
 /*
  * The flow of a datagram that is an RPC message; NULL for another one. A reply
  * says little of itself: it takes a flow on which calls were seen, or the port.
@@ -157,7 +163,9 @@ recognise(struct datagrams *datagrams, const struct datagram *datagram, uint64_t
 		return NULL;
 	verdict = datagrams->sink.header(datagrams->sink.context, &asked->info, datagram->direction, datagram->payload,
 	    MIN(datagram->payload_cap_len, len), len);
-	if (verdict == HEADER_NO || (verdict == HEADER_MAYBE && known == NULL && !is_nfs_port(&datagram->key)))
+	if (verdict == HEADER_NO && (asked->info.tls_expected || stream_is_nfs(&datagram->key)))
+		datagrams->counters.tls += is_dtls(datagram, len);
+	if (verdict == HEADER_NO || (verdict == HEADER_MAYBE && known == NULL && !stream_is_nfs(&datagram->key)))
 		return NULL;
 	return flow_of(datagrams, datagram, hash);
 }

@@ -21,6 +21,7 @@ struct datagram_counters {
 	uint64_t records;		/* datagrams that are RPC messages */
 	uint64_t joined;		/* of them, those that came in fragments and were complete */
 	uint64_t incomplete;		/* of them, those of which a fragment is missing */
+	uint64_t tls;			/* datagrams of DTLS on flows that asked for it, or on NFS's port */
 	uint64_t headless;		/* datagrams of any protocol whose first fragment is missing */
 };
 

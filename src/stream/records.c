@@ -15,6 +15,7 @@
 
 #include "stream/connection.h"
 #include "stream/resync.h"
+#include "stream/tls.h"
 
 enum {
 	MARK_LEN = 4,
@@ -65,7 +66,7 @@ abandon_record(const struct place *at)
 {
 	struct record_state *state = at->state;
 
-	if (state->phase == RECORD_AT_MARK || state->phase == RECORD_NO_PLACE)
+	if (state->phase == RECORD_AT_MARK || state->phase == RECORD_NO_PLACE || state->phase == RECORD_TLS)
 		return;
 	if (!state->head_done)
 		close_head(at);
@@ -285,6 +286,27 @@ take_body(const struct place *at, struct slice *slice)
 	return PLACE_KEPT;
 }
 
+static void
+free_resync(struct stream *stream, struct record_state *state)
+{
+	if (state->resync != NULL)
+		stream->held_bytes -= resync_bytes(state->resync);
+	resync_free(state->resync);
+	state->resync = NULL;
+}
+
+/* From an offset on the direction is TLS; the slice is the last piece of it so far. */
+static void
+go_over_to_tls(const struct place *at, int64_t from, const struct slice *slice)
+{
+	at->state->phase = RECORD_TLS;
+	free_resync(at->stream, at->state);
+	at->stream->counters.tls_connections += !at->connection->tls;
+	if (!slice->lost)
+		at->stream->counters.tls_bytes += (uint64_t)(slice->offset + slice->wire_len - from);
+	at->connection->tls = true;
+}
+
 /* Looks at a slice while the place is lost; what is held counts against the stream's cap. */
 static void
 search(const struct place *at, const struct slice *slice)
@@ -292,6 +314,11 @@ search(const struct place *at, const struct slice *slice)
 	struct record_state *state = at->state;
 	uint64_t before;
 
+	if (at->connection->tls || tls_seen(&state->tls, slice, at->connection->info.tls_expected,
+	    !at->connection->rpc && stream_is_nfs(&at->connection->info.key))) {
+		go_over_to_tls(at, at->connection->tls ? slice->offset : state->tls.begin, slice);
+		return;
+	}
 	if (state->resync == NULL)
 		state->resync = resync_new();
 	before = resync_bytes(state->resync);
@@ -306,8 +333,19 @@ parse(const struct place *at, struct slice *slice)
 	struct record_state *state = at->state;
 
 	while (slice->wire_len > 0) {
-		enum place_result result = state->phase == RECORD_IN_BODY ? take_body(at, slice) : take_mark(at, slice);
+		enum place_result result;
 
+		if (at->connection->tls && !slice->lost && state->phase == RECORD_AT_MARK && state->mark_have == 0) {
+			go_over_to_tls(at, slice->offset, slice);
+			return;
+		}
+		result = state->phase == RECORD_IN_BODY ? take_body(at, slice) : take_mark(at, slice);
+
+		if (result == PLACE_LOST && state->phase == RECORD_AT_MARK && at->connection->info.tls_expected &&
+		    tls_is_mark(state->mark)) {
+			go_over_to_tls(at, state->mark_offset, slice);
+			return;
+		}
 		if (result != PLACE_KEPT) {
 			lose_place(at, result == PLACE_LOST);
 			search(at, slice);
@@ -345,6 +383,8 @@ resume(const struct place *at, enum resync_hope hope)
 
 			if (state->phase == RECORD_NO_PLACE)
 				search(at, &slice);
+			else if (state->phase == RECORD_TLS)
+				at->stream->counters.tls_bytes += slice.wire_len;
 			else
 				parse(at, &slice);
 			g_free(held);
@@ -366,7 +406,9 @@ records_push(struct stream *stream, struct connection *connection, uint8_t direc
 		return;
 	}
 	at = (struct place){ stream, connection, state, direction };
-	if (state->phase != RECORD_NO_PLACE)
+	if (state->phase == RECORD_TLS)
+		stream->counters.tls_bytes += slice->lost ? 0 : slice->wire_len;
+	else if (state->phase != RECORD_NO_PLACE)
 		parse(&at, slice);
 	else
 		search(&at, slice);
@@ -391,11 +433,8 @@ records_finish(struct stream *stream, struct connection *connection, uint8_t dir
 	if (at.state->phase == RECORD_NO_PLACE)
 		stream->sink.missed(stream->sink.context, &connection->info, direction, stream->now_ns);
 	abandon_record(&at);
-	if (at.state->resync != NULL)
-		stream->held_bytes -= resync_bytes(at.state->resync);
-	resync_free(at.state->resync);
+	free_resync(stream, at.state);
 	g_free(at.state->copy);
-	at.state->resync = NULL;
 	at.state->copy = NULL;
 	at.state->phase = RECORD_NO_PLACE;
 }

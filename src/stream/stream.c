@@ -73,8 +73,8 @@ stream_count_over(struct stream *stream, const struct connection *connection)
 	count_over(&stream->counters, connection);
 }
 
-static bool
-is_nfs_port(const struct flow_key *key)
+bool
+stream_is_nfs(const struct flow_key *key)
 {
 	return key->port[0] == NFS_PORT || key->port[1] == NFS_PORT;
 }
@@ -85,7 +85,7 @@ open_connection(struct stream *stream, struct connection *connection, const stru
 	stream->counters.connections++;
 	tcp_open(stream, connection);
 	/* others are recognised by content: from their first bytes, or at a segment's start */
-	connection->phase = is_nfs_port(&segment->key) || segment->flags & TCP_SYN ?
+	connection->phase = stream_is_nfs(&segment->key) || segment->flags & TCP_SYN ?
 	    CONNECTION_TRACKED : CONNECTION_PROBED;
 }
 
@@ -190,7 +190,7 @@ track(struct stream *stream, struct connection *connection, const struct segment
 			return;
 	}
 	if (!connection->rpc && connection->unrecognised_bytes > PROBATION_BYTES &&
-	    !is_nfs_port(&connection->info.key)) {
+	    !stream_is_nfs(&connection->info.key)) {
 		tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
 		connection->phase = CONNECTION_PROBED;
 	}

@@ -21,6 +21,7 @@ struct connection_info {
 	bool finished;		/* ended by FIN of both directions */
 	bool captured[2];	/* packets of a direction were seen */
 	bool datagrams;		/* over UDP: no order, no acknowledgements, no end */
+	bool tls_expected;	/* the sink's word: one end asked for TLS (RFC 9289 section 4.1) */
 	void *rpc;		/* the sink's own state; NULL at first */
 };
 
@@ -142,6 +143,8 @@ struct stream_counters {
 	uint64_t hidden_records;	/* record marks that the snap length is known to have cut away */
 	uint64_t resyncs;		/* record boundaries found again */
 	uint64_t forced;		/* holes given up because a cap was reached */
+	uint64_t tls_connections;	/* that went over to TLS, or were TLS from their start on an NFS port */
+	uint64_t tls_bytes;		/* that they carried of it */
 	uint64_t unacked_bytes[2];	/* the most that each RPC connection had sent and not acknowledged, summed: as round_trip */
 	int64_t first_loss_ns, last_loss_ns;	/* 0: none */
 	struct dist round_trip[2];	/* data or SYN to its ACK, RPC connections: [0] to the server, [1] to the client */

@@ -52,9 +52,9 @@ tcp_open(struct stream *stream, struct connection *connection)
 		connection->half[d].clock = stream->clock - 1;
 	connection->info.serial = (*stream->next_serial)++;
 	connection->info.rpc = NULL;
-	connection->info.reset = connection->info.finished = false;
+	connection->info.reset = connection->info.finished = connection->info.tls_expected = false;
 	connection->info.captured[0] = connection->info.captured[1] = false;
-	connection->rpc = false;
+	connection->rpc = connection->tls = false;
 	connection->caller = -1;
 	connection->unrecognised_bytes = 0;
 	for (int d = 0; d < 2; d++) {

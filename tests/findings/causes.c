@@ -642,6 +642,15 @@ cause_swapped(const struct trace *trace, const struct facts *facts)
 	return CAUSE_ABSENT;
 }
 
+/* The trace maker encrypts nothing. */
+static enum cause
+cause_tls(const struct trace *trace, const struct facts *facts)
+{
+	(void)trace;
+	(void)facts;
+	return CAUSE_ABSENT;
+}
+
 static enum cause
 cause_duplicates(const struct trace *trace, const struct facts *facts)
 {
@@ -688,6 +697,7 @@ const struct rule rules[] = {
 	{ "capture-truncated", "cut", cause_truncated, NULL },
 	{ "capture-overlap", "overlap", cause_overlap, NULL },
 	{ "capture-swapped", "swapped", cause_swapped, NULL },
+	{ "tls-hidden", "tls", cause_tls, NULL },
 	{ "capture-duplicates", "twice", cause_duplicates, NULL },
 	{ "rpc-retransmission", "rpc", cause_retransmission, NULL },
 	{ "jukebox-delay", "jukebox", cause_jukebox, wrong_jukebox },

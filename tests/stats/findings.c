@@ -116,6 +116,32 @@ Test(findings, truncated)
 	findings_free(findings);
 }
 
+Test(findings, tls)
+{
+	struct scene scene = scene_new(2, PAIR_SERVER);
+	struct findings *findings;
+	const struct finding *finding;
+
+	scene.captures[0].tcp.tls_connections = 1;
+	scene.captures[0].tcp.tls_bytes = 1000;
+	scene.captures[1].tcp.tls_connections = 1;
+	scene.captures[1].tcp.tls_bytes = 900;
+	scene.captures[0].rpc.tls_asked = scene.captures[0].rpc.tls_agreed = 1;
+	findings = scene_judge(&scene);
+	finding = only(findings, "tls-hidden");
+	cr_assert_eq(finding->confidence, CONFIDENCE_HIGH);
+	cr_assert_eq(finding_value(finding, "connections")->integer, 2);
+	cr_assert_eq(finding_value(finding, "bytes")->integer, 1900);
+	cr_assert_eq(finding_value(finding, "asked")->integer, 1);
+	cr_assert_eq(finding_value(finding, "agreed")->integer, 1);
+	findings_free(findings);
+
+	/* asked for, refused, and gone on in clear: nothing is hidden */
+	scene = scene_new(2, PAIR_SERVER);
+	scene.captures[0].rpc.tls_asked = 1;
+	assert_silent(&scene);
+}
+
 Test(findings, overlap)
 {
 	struct scene scene = scene_new(2, PAIR_SERVER);

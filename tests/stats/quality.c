@@ -117,6 +117,19 @@ Test(quality, one_direction)
 	assert_level(&scene, "capture-drops", QUALITY_POOR, 2);
 }
 
+Test(quality, inside_tls)
+{
+	struct scene scene = clean_scene();
+
+	scene.facts[0].rpc.tls_asked = 1;
+	assert_no_reason(&scene);
+	scene.facts[0].tcp.tls_connections = 1;
+	scene.facts[0].tcp.tls_bytes = scene.facts[0].tcp.payload_bytes / 10;
+	assert_level(&scene, "tls-hidden", QUALITY_USABLE, 1);
+	scene.facts[0].tcp.tls_bytes = scene.facts[0].tcp.payload_bytes / 10 * 6;
+	assert_level(&scene, "tls-hidden", QUALITY_POOR, 1);
+}
+
 Test(quality, replies_without_call)
 {
 	struct scene scene = clean_scene();
