@@ -55,29 +55,6 @@ static const struct decoder_procedure nfsacl3[] = {
 };
 DECODER(nfsacl3_decoder, 100227, 3, "nfsacl3", nfsacl3);
 
-/* RFC 1833 section 3.2 */
-static const struct decoder_procedure portmap[] = {
-	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETPORT" },
-	{ .name = "DUMP" }, { .name = "CALLIT" },
-};
-DECODER(portmap2_decoder, 100000, 2, "portmap2", portmap);
-
-/* RFC 1833 section 2.2.1: version 4 broadcasts where version 3 calls, and knows more */
-static const struct decoder_procedure rpcbind3[] = {
-	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETADDR" },
-	{ .name = "DUMP" }, { .name = "CALLIT" }, { .name = "GETTIME" }, { .name = "UADDR2TADDR" },
-	{ .name = "TADDR2UADDR" },
-};
-DECODER(rpcbind3_decoder, 100000, 3, "rpcbind3", rpcbind3);
-
-static const struct decoder_procedure rpcbind4[] = {
-	{ .name = "NULL" }, { .name = "SET" }, { .name = "UNSET" }, { .name = "GETADDR" },
-	{ .name = "DUMP" }, { .name = "BCAST" }, { .name = "GETTIME" }, { .name = "UADDR2TADDR" },
-	{ .name = "TADDR2UADDR" }, { .name = "GETVERSADDR" }, { .name = "INDIRECT" },
-	{ .name = "GETADDRLIST" }, { .name = "GETSTAT" },
-};
-DECODER(rpcbind4_decoder, 100000, 4, "rpcbind4", rpcbind4);
-
 static const struct decoder_procedure rquota[] = {
 	{ .name = "NULL" }, { .name = "GETQUOTA" }, { .name = "GETACTIVEQUOTA" },
 	{ .name = "SETQUOTA" }, { .name = "SETACTIVEQUOTA" },

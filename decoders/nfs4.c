@@ -10,10 +10,12 @@
 #include "nfs4.h"
 
 #include "decoders.h"
+#include "universal.h"
 
 enum {
 	FH_MOST = 128,			/* NFS4_FHSIZE, RFC 7531 */
 	STABLE_HOW_LAST = 2,		/* section 16.36, FILE_SYNC4 */
+	CALLBACK_VERSION = 1,		/* of NFS4_CALLBACK, RFC 7531 */
 	NUMBERS_KEPT = 128,		/* operations below it stand in the list as they are */
 	MINOR_COUNT = 3,
 };
@@ -96,6 +98,19 @@ nfs4_set_moved(struct nfs4_walk *walk, uint64_t bytes)
 		return;
 	walk->op->moved_bytes = (uint32_t)bytes;
 	walk->op->valid |= OP_HAS_MOVED;
+}
+
+void
+nfs4_say_opaque(struct nfs4_walk *walk, enum said_text which)
+{
+	struct xdr_cursor there = *walk->body;
+	uint32_t len;
+	const uint8_t *bytes = xdr_read_opaque(&there, UINT32_MAX, &len);
+
+	/* one that is not wholly here is stepped over all the same */
+	nfs4_skip_opaque(walk);
+	if (bytes != NULL && xdr_ok(walk->body))
+		say_text(walk->op, which, bytes, len);
 }
 
 /* A flag, and what follows it only when it is true. */
@@ -261,9 +276,16 @@ restorefh_call(struct nfs4_walk *walk)
 static void
 setclientid_call(struct nfs4_walk *walk)
 {
-	nfs4_skip_opaque(walk);
-	xdr_skip(walk->body, 4);
-	nfs4_skip_two_opaques(walk);
+	struct said_port port;
+	uint32_t program;
+
+	nfs4_say_opaque(walk, SAID_OWNER);
+	program = xdr_u32(walk->body);
+	universal_read(walk->body, &port);
+	port.program = program;
+	port.version = CALLBACK_VERSION;
+	if (xdr_ok(walk->body) && port.protocol != 0)
+		say_port(walk->op, &port);
 	xdr_skip(walk->body, 4);
 }
 

@@ -7,6 +7,7 @@
 #define DECODERS_NFS4_H
 
 #include <nfscorr/decoder.h>
+#include <nfscorr/nfs_said.h>
 
 enum {
 	NFS4_OK = 0,
@@ -92,6 +93,8 @@ void nfs4_read_length(struct nfs4_walk *walk);
 void nfs4_range_call(struct nfs4_walk *walk);
 /* stable_how4 of the main operation (section 16.36) */
 void nfs4_read_stable(struct nfs4_walk *walk);
+/* An opaque or string that says who a host is. */
+void nfs4_say_opaque(struct nfs4_walk *walk, enum said_text which);
 /* The main operation moved bytes; nothing is set behind an error. */
 void nfs4_set_moved(struct nfs4_walk *walk, uint64_t bytes);
 /* open_delegation4 (RFC 7530 section 16.16, RFC 8881 section 18.16) */

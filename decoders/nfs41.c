@@ -30,7 +30,7 @@ skip_callback_security(struct nfs4_walk *walk)
 
 /* nfs_impl_id4<1>: domain, name, date (section 3.3.21) */
 static void
-skip_implementation(struct nfs4_walk *walk)
+read_implementation(struct nfs4_walk *walk)
 {
 	uint32_t count = xdr_u32(walk->body);
 
@@ -38,7 +38,8 @@ skip_implementation(struct nfs4_walk *walk)
 		xdr_fail(walk->body, XDR_MALFORMED);
 	if (count != 1)
 		return;
-	nfs4_skip_two_opaques(walk);
+	nfs4_say_opaque(walk, SAID_DOMAIN);
+	nfs4_say_opaque(walk, SAID_PRODUCT);
 	xdr_skip(walk->body, NFS4_TIME_BYTES);
 }
 
@@ -67,7 +68,7 @@ exchange_id_call(struct nfs4_walk *walk)
 {
 	uint32_t how;
 
-	nfs4_skip_opaque(walk);
+	nfs4_say_opaque(walk, SAID_OWNER);
 	xdr_skip(walk->body, 4);
 	how = xdr_u32(walk->body);
 	if (how > PROTECT_SSV)
@@ -79,7 +80,7 @@ exchange_id_call(struct nfs4_walk *walk)
 		skip_opaques(walk);
 		xdr_skip(walk->body, 8);
 	}
-	skip_implementation(walk);
+	read_implementation(walk);
 }
 
 /* behind client id, sequence id, flags: state_protect4_r, server_owner4, scope, nfs_impl_id4<1> */
@@ -97,20 +98,28 @@ exchange_id_reply(struct nfs4_walk *walk)
 		skip_opaques(walk);
 	}
 	xdr_skip(walk->body, 8);
-	nfs4_skip_two_opaques(walk);
-	skip_implementation(walk);
+	nfs4_say_opaque(walk, SAID_OWNER);
+	nfs4_say_opaque(walk, SAID_SCOPE);
+	read_implementation(walk);
 }
 
-/* channel_attrs4 (section 18.36): six numbers, the last ca_maxrequests, and ca_rdma_ird<1> */
-static uint32_t
+/*
+ * channel_attrs4 (section 18.36): header pad, ca_maxrequestsize,
+ * ca_maxresponsesize, the same cached, ca_maxoperations, ca_maxrequests, ca_rdma_ird<1>
+ */
+static struct said_session
 read_channel(struct nfs4_walk *walk)
 {
-	uint32_t requests;
+	struct said_session channel;
 
-	xdr_skip(walk->body, 20);
-	requests = xdr_u32(walk->body);
+	xdr_skip(walk->body, 4);
+	channel.request_bytes = xdr_u32(walk->body);
+	channel.response_bytes = xdr_u32(walk->body);
+	xdr_skip(walk->body, 4);
+	channel.operations = xdr_u32(walk->body);
+	channel.requests = xdr_u32(walk->body);
 	nfs4_skip_array(walk, 4);
-	return requests;
+	return channel;
 }
 
 /* behind client id, sequence id, flags: both channels, the callback's program and security */
@@ -137,7 +146,8 @@ static void
 create_session_reply(struct nfs4_walk *walk)
 {
 	uint64_t session = read_session(walk);
-	uint32_t granted;
+	struct said_session granted;
+	struct nfs_said *said;
 
 	xdr_skip(walk->body, 8);
 	granted = read_channel(walk);
@@ -145,8 +155,13 @@ create_session_reply(struct nfs4_walk *walk)
 	if (!xdr_ok(walk->body))
 		return;
 	walk->op->session = session;
-	walk->op->slots_granted = granted;
+	walk->op->slots_granted = granted.requests;
 	walk->op->valid |= OP_HAS_GRANTED;
+	said = said_of(walk->op);
+	if (said == NULL)
+		return;
+	said->session = granted;
+	said->has_session = true;
 }
 
 /* notification types, delays (RFC 8881 section 18.39): child and directory, then the attributes of both */

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct nfs_said;
+
 enum op_has {
 	OP_HAS_CALL_FIRST = 1 << 0,	/* call_first_ns, call_frame */
 	OP_HAS_CALL_LAST = 1 << 1,
@@ -102,6 +104,12 @@ struct net_endpoint {
 	uint16_t port;
 };
 
+/* The program whose port a call asks for (RFC 1833). */
+struct asked_program {
+	uint32_t program, version;
+	uint8_t protocol;	/* of IP: 6 TCP, 17 UDP; 0: another one */
+};
+
 struct nfs_op {
 	int64_t call_first_ns, call_last_ns, reply_first_ns, reply_last_ns;
 	uint64_t call_frame, reply_frame;	/* 1-based, of the record's first byte */
@@ -139,6 +147,8 @@ struct nfs_op {
 	uint8_t operations[OP_LIST];
 	uint16_t operations_seen;		/* may exceed OP_LIST */
 	bool operations_all;			/* there are no more of them */
+	struct asked_program asked;		/* a portmapper's call */
+	struct nfs_said *said;			/* lent to a decoder (nfscorr/nfs_said.h); else NULL */
 };
 
 /* Programs whose number a host chose so that it can be called back (RFC 5531 section 8.3). */

@@ -262,6 +262,13 @@ label_address(const struct ids *ids, const struct net_endpoint *endpoint, char t
 }
 
 void
+label_name(const struct ids *ids, const char *name, char text[LABEL_SIZE])
+{
+	(void)ids;
+	snprintf(text, LABEL_SIZE, "%s", name);
+}
+
+void
 label_file(const struct ids *ids, uint64_t file, char text[LABEL_SIZE])
 {
 	(void)ids;

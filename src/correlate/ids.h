@@ -34,6 +34,8 @@ uint64_t ids_overflow(const struct ids *ids, enum id_kind kind);
 void label(const struct ids *ids, enum id_kind kind, uint32_t id, char text[LABEL_SIZE]);
 /* The same for an endpoint's address that has no id (per-call export): redaction has one door. */
 void label_address(const struct ids *ids, const struct net_endpoint *endpoint, char text[LABEL_SIZE]);
+/* The same for what a host calls itself; a longer name is cut. */
+void label_name(const struct ids *ids, const char *name, char text[LABEL_SIZE]);
 /* The same for a file handle's hash. */
 void label_file(const struct ids *ids, uint64_t file, char text[LABEL_SIZE]);
 

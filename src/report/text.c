@@ -148,6 +148,7 @@ report_text(const struct report *report, const struct text_style *style, FILE *o
 	text_quality(&page);
 	text_findings(&page);
 	text_captures(&page);
+	text_hosts(&page);
 	text_raw(&page);
 	text_matched(&page);
 	text_slowest(&page);

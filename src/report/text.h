@@ -27,6 +27,7 @@ void page_left_out(const struct page *page, unsigned shown, unsigned all);
 
 void text_findings(const struct page *page);
 void text_captures(const struct page *page);	/* what was read and how good it is */
+void text_hosts(const struct page *page);	/* what they say of themselves */
 void text_raw(const struct page *page);		/* RAW DATA */
 void text_matched(const struct page *page);	/* MATCHED DATA and where the time goes */
 void text_slowest(const struct page *page);

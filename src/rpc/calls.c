@@ -8,12 +8,14 @@
 
 #include <glib.h>
 #include <nfscorr/decoder.h>
+#include <nfscorr/nfs_said.h>
 #include <string.h>
 
 #include "base/arith.h"
 #include "rpc/answered.h"
 #include "rpc/fingerprint.h"
 #include "rpc/header.h"
+#include "rpc/hosts.h"
 #include "rpc/names.h"
 #include "rpc/orphans.h"
 #include "rpc/outstanding.h"
@@ -63,6 +65,8 @@ struct calls {
 	uint32_t orphan_room, orphan_limit;	/* of all connections */
 	struct answered *lately;	/* answered over TCP; NULL until the first */
 	struct answered *answered;	/* over UDP; NULL until the first */
+	struct hosts *hosts;		/* NULL: nobody wants to know */
+	struct nfs_said said;		/* of the message at hand */
 };
 
 struct calls *
@@ -86,6 +90,12 @@ calls_free(struct calls *calls)
 	answered_free(calls->lately);
 	answered_free(calls->answered);
 	g_free(calls);
+}
+
+void
+calls_set_hosts(struct calls *calls, struct hosts *hosts)
+{
+	calls->hosts = hosts;
 }
 
 const struct rpc_counters *
@@ -344,9 +354,19 @@ adopt_orphan(struct calls *calls, struct call *call)
 	}
 }
 
+/* Lets a decoder read a body, and say what it finds out about the hosts. */
+static void
+decode(struct calls *calls, decode_fn *read, struct xdr_cursor *body, struct nfs_op *op)
+{
+	calls->said.any = false;
+	op->said = calls->hosts != NULL ? &calls->said : NULL;
+	read(body, op);
+	op->said = NULL;
+}
+
 /* The arguments of a call that its record's head holds, which it reads; HEAD_MORE when they go on. */
 static enum head_result
-read_call(const struct rpc_record *record, struct rpc_message *message, struct nfs_op *op)
+read_call(struct calls *calls, const struct rpc_record *record, struct rpc_message *message, struct nfs_op *op)
 {
 	const struct decoder *decoder = decoder_find(message->program, message->version);
 	struct xdr_cursor *body = &message->body;
@@ -373,7 +393,7 @@ read_call(const struct rpc_record *record, struct rpc_message *message, struct n
 		op->print.prefixes = 0;
 	else if (decoder != NULL && message->procedure < decoder->procedure_count &&
 	    decoder->procedures[message->procedure].call != NULL)
-		decoder->procedures[message->procedure].call(body, op);
+		decode(calls, decoder->procedures[message->procedure].call, body, op);
 	if (body->status == XDR_MALFORMED)
 		op->flags |= OP_CALL_MALFORMED;
 	return body->status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;
@@ -403,7 +423,8 @@ take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *me
 		take_foreign_call(calls, record, message);
 		return HEAD_TAKEN;
 	}
-	if (read_call(record, message, &op) == HEAD_MORE)
+	calls->said.any = false;
+	if (read_call(calls, record, message, &op) == HEAD_MORE)
 		return HEAD_MORE;
 	peer = peer_of(record->connection);
 	/* callbacks come from the other end, on the same connection (RFC 8881 section 2.10.3.1) */
@@ -438,6 +459,8 @@ take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *me
 		calls->counters.tls_asked++;
 		record->connection->tls_expected |= !(record->flags & RECORD_UNPROVEN);
 	}
+	if (calls->said.any && !(record->flags & RECORD_UNPROVEN))
+		hosts_note(calls->hosts, &op.client, HOST_CLIENT, &calls->said);
 	call = new_call(calls, peer, &op, record->direction);
 	call->args_off = args_off;
 	call->asks_for_tls = message->asks_for_tls;
@@ -477,8 +500,9 @@ reply_head(struct calls *calls, struct call *call, struct rpc_message *message, 
 	uint32_t valid = op->valid;
 	uint16_t flags = op->flags;
 
+	calls->said.any = false;
 	if (read != NULL)
-		read(&message->body, op);
+		decode(calls, read, &message->body, op);
 	if (op->flags & OP_OTHER_REPLY) {
 		op->valid = valid;
 		op->flags = flags;
@@ -488,6 +512,10 @@ reply_head(struct calls *calls, struct call *call, struct rpc_message *message, 
 	op->reply_frame = times->first_frame;
 	op->reply_order = times->first_order;
 	op->valid |= OP_HAS_REPLY_FIRST;
+	if (calls->said.any)
+		hosts_note(calls->hosts, &op->server, HOST_SERVER, &calls->said);
+	if ((op->valid & ~valid & (OP_HAS_READ_MOST | OP_HAS_WRITE_MOST)) != 0 && calls->hosts != NULL)
+		hosts_note_sizes(calls->hosts, op);
 	call->unproven = false;
 	calls->counters.tls_agreed += call->asks_for_tls && message->starts_tls;
 	if (times->deduced)

@@ -10,6 +10,7 @@
 #include "stream/stream.h"
 
 struct calls;
+struct hosts;
 
 struct rpc_counters {
 	uint64_t calls;			/* distinct; = answered + unanswered + lost + in flight + evicted */
@@ -35,6 +36,8 @@ struct calls *calls_new(uint32_t limit, op_sink_fn *sink, void *context);
 void calls_free(struct calls *calls);
 /* The functions a stream calls; context is the calls object itself. */
 struct stream_sink calls_sink(struct calls *calls);
+/* Who is to keep what messages say of the hosts; borrowed, NULL: nobody. */
+void calls_set_hosts(struct calls *calls, struct hosts *hosts);
 const struct rpc_counters *calls_counters(const struct calls *calls);
 /* Calls that are known to wait for a reply; one whose reply the capture may have lost is not. */
 struct calls_waiting {

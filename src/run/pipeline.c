@@ -7,9 +7,11 @@
 #include "capture/defragment.h"
 #include "capture/duplicates.h"
 #include "capture/flow_hash.h"
+#include "capture/ip.h"
 #include "capture/reorder.h"
 #include "capture/segment.h"
 #include "capture/source_set.h"
+#include "rpc/hosts.h"
 #include "rpc/reconnect.h"
 #include "stream/datagrams.h"
 
@@ -42,6 +44,7 @@ struct pipeline {
 	struct shard shard[PIPELINE_SHARDS];
 	struct reconnect *reconnect;
 	struct lines *lines;
+	struct hosts *hosts;
 	op_sink_fn *sink;
 	tcp_event_fn *event_sink;	/* NULL: nobody wants them */
 	void *context;
@@ -100,6 +103,19 @@ event_from_shard(void *context, const struct tcp_event *event)
 		pipeline->event_sink(pipeline->context, event);
 }
 
+/* Either end of it is where a portmapper said that a program is. */
+static bool
+is_learned(void *context, const struct flow_key *key, bool datagrams)
+{
+	const struct pipeline *pipeline = context;
+	uint8_t protocol = datagrams ? IP_UDP : IP_TCP;
+
+	if (hosts_ports(pipeline->hosts) == 0)
+		return false;
+	return hosts_has_port(pipeline->hosts, key->address[0], key->port[0], protocol) ||
+	    hosts_has_port(pipeline->hosts, key->address[1], key->port[1], protocol);
+}
+
 static void
 make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
 {
@@ -116,6 +132,9 @@ make_shards(struct pipeline *pipeline, const struct pipeline_limits *limits)
 		sink = calls_sink(shard->calls);
 		sink.event = event_from_shard;
 		sink.event_context = pipeline;
+		sink.expected = is_learned;
+		sink.expected_context = pipeline;
+		calls_set_hosts(shard->calls, pipeline->hosts);
 		shard->stream = stream_new(&sink, &share, &pipeline->next_serial);
 		shard->datagrams = datagrams_new(&sink, share.connections, &pipeline->next_serial);
 	}
@@ -164,6 +183,8 @@ new_pipeline(const struct pipeline_limits *limits, op_sink_fn *sink, void *conte
 	pipeline->defragment = defragment_new();
 	pipeline->lines = lines_new();
 	pipeline->facts.lines = pipeline->lines;
+	pipeline->hosts = hosts_new();
+	pipeline->facts.hosts = pipeline->hosts;
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
 	pipeline->context = context;
@@ -246,6 +267,7 @@ pipeline_free(struct pipeline *pipeline)
 	source_set_free(pipeline->sources);	/* tells the reorder of what goes */
 	defragment_free(pipeline->defragment);
 	lines_free(pipeline->lines);
+	hosts_free(pipeline->hosts);
 	reorder_free(pipeline->reorder);
 	g_free(pipeline->files);
 	g_free(pipeline);

@@ -8,6 +8,7 @@
 #include "capture/source.h"
 #include "correlate/op_pair.h"
 #include "rpc/calls.h"
+#include "rpc/hosts.h"
 #include "stats/lines.h"
 #include "stream/datagrams.h"
 #include "stream/stream.h"
@@ -47,6 +48,7 @@ struct capture_facts {
 	struct calls_waiting waiting;	/* while the capture goes on */
 	uint64_t paired_calls;		/* a client's: matched or partial */
 	uint64_t against_clock;		/* of its matched calls: request or reply is below zero by its aligned clock */
+	const struct hosts *hosts;	/* what hosts say of themselves; NULL: nothing was read; borrowed */
 	const struct lines *lines;	/* rates of data between hosts; NULL: not measured; borrowed */
 	bool side_detected;		/* enum pair_side in detected_side, from TCP timing */
 	enum pair_side detected_side;

@@ -193,6 +193,7 @@ struct connection {
 	uint64_t hash;
 	enum connection_phase phase;
 	bool rpc;			/* a record was found */
+	bool expected;			/* RPC is to be expected */
 	bool tls;			/* one direction has gone over to TLS, the other will */
 	int8_t caller;			/* direction of the calls; -1: not known */
 	bool round_trips_told;		/* what was measured before that is counted */
@@ -219,8 +220,8 @@ struct stream {
 
 /* stream.c: takes a connection off the list of those that wait. */
 void stream_forget(struct stream *stream, struct connection *connection);
-/* One end uses NFS's own port. */
-bool stream_is_nfs(const struct flow_key *key);
+/* RPC is to be expected: one end uses NFS's own port, or the sink knows of it. */
+bool stream_expects(const struct stream_sink *sink, const struct flow_key *key, bool datagrams);
 /* The books of a lost piece, and of a connection that is over. */
 void stream_count_loss(struct stream *stream, const struct half *half, const struct slice *slice);
 void stream_count_over(struct stream *stream, const struct connection *connection);

@@ -163,9 +163,9 @@ recognise(struct datagrams *datagrams, const struct datagram *datagram, uint64_t
 		return NULL;
 	verdict = datagrams->sink.header(datagrams->sink.context, &asked->info, datagram->direction, datagram->payload,
 	    MIN(datagram->payload_cap_len, len), len);
-	if (verdict == HEADER_NO && (asked->info.tls_expected || stream_is_nfs(&datagram->key)))
+	if (verdict == HEADER_NO && (asked->info.tls_expected || stream_expects(&datagrams->sink, &datagram->key, true)))
 		datagrams->counters.tls += is_dtls(datagram, len);
-	if (verdict == HEADER_NO || (verdict == HEADER_MAYBE && known == NULL && !stream_is_nfs(&datagram->key)))
+	if (verdict == HEADER_NO || (verdict == HEADER_MAYBE && known == NULL && !stream_expects(&datagrams->sink, &datagram->key, true)))
 		return NULL;
 	return flow_of(datagrams, datagram, hash);
 }

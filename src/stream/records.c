@@ -315,7 +315,7 @@ search(const struct place *at, const struct slice *slice)
 	uint64_t before;
 
 	if (at->connection->tls || tls_seen(&state->tls, slice, at->connection->info.tls_expected,
-	    !at->connection->rpc && stream_is_nfs(&at->connection->info.key))) {
+	    !at->connection->rpc && at->connection->expected)) {
 		go_over_to_tls(at, at->connection->tls ? slice->offset : state->tls.begin, slice);
 		return;
 	}

@@ -74,9 +74,10 @@ stream_count_over(struct stream *stream, const struct connection *connection)
 }
 
 bool
-stream_is_nfs(const struct flow_key *key)
+stream_expects(const struct stream_sink *sink, const struct flow_key *key, bool datagrams)
 {
-	return key->port[0] == NFS_PORT || key->port[1] == NFS_PORT;
+	return key->port[0] == NFS_PORT || key->port[1] == NFS_PORT ||
+	    (sink->expected != NULL && sink->expected(sink->expected_context, key, datagrams));
 }
 
 static void
@@ -85,7 +86,8 @@ open_connection(struct stream *stream, struct connection *connection, const stru
 	stream->counters.connections++;
 	tcp_open(stream, connection);
 	/* others are recognised by content: from their first bytes, or at a segment's start */
-	connection->phase = stream_is_nfs(&segment->key) || segment->flags & TCP_SYN ?
+	connection->expected = stream_expects(&stream->sink, &segment->key, false);
+	connection->phase = connection->expected || segment->flags & TCP_SYN ?
 	    CONNECTION_TRACKED : CONNECTION_PROBED;
 }
 
@@ -190,7 +192,7 @@ track(struct stream *stream, struct connection *connection, const struct segment
 			return;
 	}
 	if (!connection->rpc && connection->unrecognised_bytes > PROBATION_BYTES &&
-	    !stream_is_nfs(&connection->info.key)) {
+	    !connection->expected) {
 		tcp_close(stream, connection, segment->packet->ts_ns, END_OF_CONNECTION);
 		connection->phase = CONNECTION_PROBED;
 	}

@@ -119,6 +119,9 @@ struct stream_sink {
 	/* Of RPC connections, in the order of the capture; has a context of its own. NULL: nobody wants them. */
 	void (*event)(void *event_context, const struct tcp_event *event);
 	void *event_context;
+	/* Whether RPC is to be expected on a connection or flow, beside NFS's own port. NULL: nobody knows. */
+	bool (*expected)(void *expected_context, const struct flow_key *key, bool datagrams);
+	void *expected_context;
 };
 
 /* Every captured byte of payload is in exactly one of: delivered, duplicate, discarded. */

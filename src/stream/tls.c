@@ -45,9 +45,9 @@ begin(struct tls_trail *trail, int64_t offset)
 }
 
 bool
-tls_seen(struct tls_trail *trail, const struct slice *slice, bool expected, bool nfs_port)
+tls_seen(struct tls_trail *trail, const struct slice *slice, bool asked_for, bool expected)
 {
-	if (!expected && !nfs_port)
+	if (!asked_for && !expected)
 		return false;
 	if (trail->headers == 0 || trail->next < slice->offset)
 		begin(trail, slice->offset);
@@ -64,5 +64,5 @@ tls_seen(struct tls_trail *trail, const struct slice *slice, bool expected, bool
 			    is_hello(header, (uint32_t)(slice->offset + slice->cap_len - trail->next));
 		trail->next += HEADER_BYTES + length;
 	}
-	return trail->headers >= (expected || trail->hello ? 1 : ENOUGH);
+	return trail->headers >= (asked_for || trail->hello ? 1 : ENOUGH);
 }

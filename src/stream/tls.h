@@ -16,6 +16,6 @@
 /* Whether what was taken for a record mark begins such a header. */
 bool tls_is_mark(const uint8_t mark[4]);
 /* Follows the headers from record to record; true once there are enough of them to call it TLS. */
-bool tls_seen(struct tls_trail *trail, const struct slice *slice, bool expected, bool nfs_port);
+bool tls_seen(struct tls_trail *trail, const struct slice *slice, bool asked_for, bool expected);
 
 #endif
