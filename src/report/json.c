@@ -24,6 +24,8 @@ report_json(const struct report *report, FILE *out)
 	object_put(root, "breakdown", block_breakdown(report));
 	object_put(root, "window_ns", json_integer(aggregate_window_ns(report->aggregate)));
 	object_put(root, "concurrency", block_concurrency(report));
+	object_put(root, "hosts", block_hosts(report));
+	object_put(root, "ports", block_ports(report));
 	object_put(root, "layers", block_layers(report));
 	object_put(root, "why_nothing", value_text(report->why_nothing));
 	return root_write(root, out);

@@ -31,6 +31,9 @@ json_t *block_captures(const struct report *report);
 json_t *block_tcp(const struct stream_counters *tcp);
 json_t *block_udp(const struct datagram_counters *udp);
 json_t *block_rpc(const struct rpc_counters *rpc);
+/* What hosts say of themselves, and the ports they tell. */
+json_t *block_hosts(const struct report *report);
+json_t *block_ports(const struct report *report);
 json_t *block_clocks(const struct report *report);
 json_t *block_quality(const struct quality *quality);
 /* interval: rows have what only an interval's aggregate counts, too. */

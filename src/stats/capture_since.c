@@ -74,6 +74,8 @@ rpc_since(struct rpc_counters *since, const struct rpc_counters *earlier, const 
 		.retransmitted_calls = grown(earlier->retransmitted_calls, now->retransmitted_calls),
 		.hidden_records = grown(earlier->hidden_records, now->hidden_records),
 		.malformed = grown(earlier->malformed, now->malformed),
+		.tls_asked = grown(earlier->tls_asked, now->tls_asked),
+		.tls_agreed = grown(earlier->tls_agreed, now->tls_agreed),
 	};
 	for (unsigned outcome = 0; outcome < OP_OUTCOMES; outcome++) {
 		since->outcomes[outcome] = outcome == OP_IN_FLIGHT ? now->outcomes[outcome] :
