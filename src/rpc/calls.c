@@ -801,6 +801,25 @@ note_unacknowledged(struct calls *calls, const struct peer *peer)
 	}
 }
 
+/* The client may send again what has no reply, before it is known that none comes. */
+static void
+on_reset(void *context, struct connection_info *connection)
+{
+	const struct calls *calls = context;
+	const struct peer *peer = connection->rpc;
+	const struct call *call = peer != NULL ? outstanding_first_of(calls->table, peer->first) : NULL;
+
+	for (; call != NULL; call = outstanding_next_of(calls->table, call)) {
+		struct nfs_op note = call->op;
+
+		if (call->reply_over || call->foreign || call->unproven)
+			continue;
+		note.outcome = OP_IN_FLIGHT;
+		note.flags |= OP_CONNECTION_ENDED;
+		calls->sink(calls->context, &note);
+	}
+}
+
 static void
 on_over(void *context, struct connection_info *connection, int64_t ts_ns, enum stream_end why)
 {
@@ -832,5 +851,6 @@ struct stream_sink
 calls_sink(struct calls *calls)
 {
 	return (struct stream_sink){ .context = calls, .header = on_header, .head = on_head,
-	    .end = on_end, .abandon = on_abandon, .missed = on_missed, .over = on_over };
+	    .end = on_end, .abandon = on_abandon, .missed = on_missed,
+	    .reset = on_reset, .over = on_over };
 }

@@ -25,11 +25,24 @@ struct rpc_counters {
 };
 
 /*
- * op is borrowed for the call. An answered op with OP_CONNECTION_ENDED is no
- * call of its own but a note: a call that was reported before, whose reply the
- * client never acknowledged, on a connection that is over (see rpc/reconnect.h).
+ * op is borrowed for the call. An op with OP_CONNECTION_ENDED that is answered
+ * or in flight is no call of its own but a note (see rpc/reconnect.h).
  */
 typedef void op_sink_fn(void *context, const struct nfs_op *op);
+
+/* Of a call that was reported before, whose reply the client never acknowledged, on a connection that is over. */
+static inline bool
+op_is_answered_note(const struct nfs_op *op)
+{
+	return op->outcome == OP_ANSWERED && op->flags & OP_CONNECTION_ENDED;
+}
+
+/* Of a call that will be reported: its connection was reset, but a reply to it may still be under way. */
+static inline bool
+op_is_open_note(const struct nfs_op *op)
+{
+	return op->outcome == OP_IN_FLIGHT && op->flags & OP_CONNECTION_ENDED;
+}
 
 /* Outstanding calls are capped (the oldest is evicted, with outcome OP_EVICTED). */
 struct calls *calls_new(uint32_t limit, op_sink_fn *sink, void *context);

@@ -210,6 +210,12 @@ outstanding_newer(const struct outstanding *table, const struct call *call)
 	return call->newer == CALL_NONE ? NULL : &table->pool[call->newer];
 }
 
+struct call *
+outstanding_next_of(const struct outstanding *table, const struct call *call)
+{
+	return call->sibling_prev != CALL_NONE ? &table->pool[call->sibling_prev] : NULL;
+}
+
 uint32_t
 outstanding_token(const struct outstanding *table, const struct call *call)
 {

@@ -54,6 +54,8 @@ struct call *outstanding_first_of(const struct outstanding *table, uint32_t firs
 /* Of all connections by age, oldest first: the first one, and the one behind; NULL: none. */
 const struct call *outstanding_oldest(const struct outstanding *table);
 const struct call *outstanding_newer(const struct outstanding *table, const struct call *call);
+/* The next newer call of the same connection; NULL: there is none. */
+struct call *outstanding_next_of(const struct outstanding *table, const struct call *call);
 /* A number of 30 bits, never 0, that names the call until it is removed, and then no other for long. */
 uint32_t outstanding_token(const struct outstanding *table, const struct call *call);
 /* NULL when the call is gone. */

@@ -15,6 +15,7 @@ struct waiting {
 	uint32_t next;			/* in its bucket, oldest last */
 	uint32_t newer, older;		/* by arrival; newer also links free ones */
 	uint32_t bucket;
+	bool taken;			/* an open note whose call went on as a copy of it: what comes of it is that copy's */
 };
 
 struct reconnect {
@@ -86,7 +87,7 @@ unlink_waiting(struct reconnect *reconnect, uint32_t index)
 static bool
 is_note(const struct nfs_op *op)
 {
-	return op->outcome == OP_ANSWERED && op->flags & OP_CONNECTION_ENDED;
+	return op_is_answered_note(op) || op_is_open_note(op);
 }
 
 static void
@@ -134,16 +135,16 @@ keep(struct reconnect *reconnect, const struct nfs_op *op, uint32_t bucket)
 	reconnect->bucket[bucket] = index;
 }
 
-/* The first copy of an op among those that wait; NONE if it is a call of its own. */
+/* An earlier copy of an op among those that wait, on a connection before this one; NONE: there is none. */
 static uint32_t
-first_copy(const struct reconnect *reconnect, const struct nfs_op *op, uint32_t bucket)
+first_copy(const struct reconnect *reconnect, const struct nfs_op *op, uint64_t connection, uint32_t bucket)
 {
 	for (uint32_t at = reconnect->bucket[bucket]; at != NONE; at = reconnect->pool[at].next) {
 		const struct nfs_op *first = &reconnect->pool[at].op;
 
-		if (first->xid == op->xid && first->program == op->program &&
+		if (!reconnect->pool[at].taken && first->xid == op->xid && first->program == op->program &&
 		    first->version == op->version && first->procedure == op->procedure &&
-		    first->connection < op->connection &&
+		    first->connection < connection &&
 		    memcmp(first->client.address, op->client.address, sizeof op->client.address) == 0 &&
 		    memcmp(first->server.address, op->server.address, sizeof op->server.address) == 0 &&
 		    fingerprint_agrees(&first->print, &op->print))
@@ -171,34 +172,86 @@ join(const struct nfs_op *first, const struct nfs_op *last)
 	return op;
 }
 
+/* The open note of this very call; NONE: there is none. */
+static uint32_t
+own_note(const struct reconnect *reconnect, const struct nfs_op *op, uint32_t bucket)
+{
+	for (uint32_t at = reconnect->bucket[bucket]; at != NONE; at = reconnect->pool[at].next) {
+		const struct nfs_op *note = &reconnect->pool[at].op;
+
+		if (op_is_open_note(note) && note->connection == op->connection && note->xid == op->xid &&
+		    note->call_direction == op->call_direction && note->call_order == op->call_order)
+			return at;
+	}
+	return NONE;
+}
+
+/*
+ * A call that was open when its connection was reset is over; true: it was
+ * reported as a copy of it. A reply behind a reset is acknowledged by nobody, so
+ * that the client may still send the call again.
+ */
+static bool
+settle_note(struct reconnect *reconnect, const struct nfs_op *op, uint32_t bucket)
+{
+	uint32_t own = own_note(reconnect, op, bucket);
+	bool taken = own != NONE && reconnect->pool[own].taken;
+
+	if (own == NONE)
+		return false;
+	if (taken)
+		reconnect->joined[op->outcome]++;
+	if (taken || op->outcome != OP_ANSWERED)
+		unlink_waiting(reconnect, own);
+	else
+		reconnect->pool[own].op.outcome = OP_ANSWERED;
+	return taken;
+}
+
+/* Joins the op with its earlier copies; false: it is but another copy of a call that was answered. */
+static bool
+join_copies(struct reconnect *reconnect, struct nfs_op *op, uint32_t bucket)
+{
+	uint64_t connection = op->connection;
+	bool joined = false;
+	uint32_t at;
+
+	while ((at = first_copy(reconnect, op, connection, bucket)) != NONE) {
+		struct waiting *first = &reconnect->pool[at];
+
+		if (op_is_answered_note(&first->op)) {
+			if (!joined)
+				reconnect->joined[op->outcome]++;
+			return joined;
+		}
+		joined = true;
+		connection = first->op.connection;
+		*op = join(&first->op, op);
+		if (op_is_open_note(&first->op)) {
+			first->taken = true;
+		} else {
+			reconnect->joined[first->op.outcome]++;
+			unlink_waiting(reconnect, at);
+		}
+	}
+	return true;
+}
+
 void
 reconnect_push(struct reconnect *reconnect, const struct nfs_op *op)
 {
 	bool ended = (op->flags & OP_CONNECTION_ENDED) != 0;
-	uint32_t bucket, first;
 	struct nfs_op joined;
+	uint32_t bucket;
 
 	if (reconnect->oldest == NONE && !ended) {
 		reconnect->sink(reconnect->context, op);
 		return;
 	}
 	bucket = bucket_of(op);
-	first = first_copy(reconnect, op, bucket);
-	if (first == NONE || is_note(op)) {
-		if (ended)
-			keep(reconnect, op, bucket);
-		else
-			reconnect->sink(reconnect->context, op);
+	joined = *op;
+	if (!is_note(op) && (settle_note(reconnect, op, bucket) || !join_copies(reconnect, &joined, bucket)))
 		return;
-	}
-	if (is_note(&reconnect->pool[first].op)) {
-		/* answered before: this is only another copy */
-		reconnect->joined[op->outcome]++;
-		return;
-	}
-	joined = join(&reconnect->pool[first].op, op);
-	reconnect->joined[reconnect->pool[first].op.outcome]++;
-	unlink_waiting(reconnect, first);
 	if (ended)
 		keep(reconnect, &joined, bucket);
 	else

@@ -2,7 +2,9 @@
  * Calls sent again on another connection: state across the connections of one
  * capture. A call whose connection ended without a complete reply, or whose
  * reply was never acknowledged, is the same call when the same client sends
- * it again to the same server: same XID, procedure and arguments.
+ * it again to the same server: same XID, procedure and arguments. What was under
+ * way when a connection was reset still counts, so that its calls end later
+ * than copies of them may be answered: notes tell of them at the reset.
  */
 #ifndef RPC_RECONNECT_H
 #define RPC_RECONNECT_H

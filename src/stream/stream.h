@@ -114,6 +114,8 @@ struct stream_sink {
 	void (*abandon)(void *context, struct rpc_record *record);
 	/* Up to this time records of this direction may have been missed: their headers were cut off or lost. */
 	void (*missed)(void *context, struct connection_info *connection, uint8_t direction, int64_t ts_ns);
+	/* It was reset; what was under way still comes, then it is over. NULL: nobody wants to know. */
+	void (*reset)(void *context, struct connection_info *connection);
 	/* The connection's epoch is over; `rpc` is to be released. */
 	void (*over)(void *context, struct connection_info *connection, int64_t ts_ns, enum stream_end why);
 	/* Of RPC connections, in the order of the capture; has a context of its own. NULL: nobody wants them. */

@@ -643,6 +643,8 @@ note_end(struct stream *stream, struct connection *connection, const struct segm
 
 		connection->info.reset = true;
 		connection->end_ns = segment->packet->ts_ns + max_ns(2 * round_trip_ns, RESET_NS);
+		if (stream->sink.reset != NULL)
+			stream->sink.reset(stream->sink.context, &connection->info);
 	}
 	if (segment->flags & TCP_FIN) {
 		half->fin = true;

@@ -15,8 +15,7 @@ count_op(void *context, const struct nfs_op *op)
 {
 	uint64_t *ops = context;
 
-	/* an answered op on an ended connection is a note about one that came before */
-	*ops += op->outcome != OP_ANSWERED || !(op->flags & OP_CONNECTION_ENDED);
+	*ops += !op_is_answered_note(op) && !op_is_open_note(op);
 }
 
 static void

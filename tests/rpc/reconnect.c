@@ -128,6 +128,92 @@ Test(reconnect, row_8_answered_before)
 	g_free(out);
 }
 
+/* The note that a call is open while its connection is reset. */
+static struct nfs_op
+note_of(const struct nfs_op *op)
+{
+	struct nfs_op note = *op;
+
+	note.outcome = OP_IN_FLIGHT;
+	note.flags = OP_CONNECTION_ENDED;
+	return note;
+}
+
+/* The copy is answered before it is known that the first copy never will be. */
+Test(reconnect, row_8_while_the_reset_is_under_way)
+{
+	struct nfs_op ops[] = { { 0 }, op_at(2, 9, 500, true), op_at(1, 9, 100, false), op_at(3, 9, 800, true) };
+	struct rpc_counters counters = { .calls = 3, .outcomes = { [OP_ANSWERED] = 2, [OP_UNANSWERED] = 1 } };
+	struct out *out;
+
+	ops[0] = note_of(&ops[2]);
+	out = run(ops, 4, 16, &counters);
+	cr_assert_eq(out->ops, 2, "the third one was sent when the second had its answer: another call");
+	cr_assert_eq(out->op[0].outcome, OP_ANSWERED);
+	cr_assert_eq(out->op[0].call_first_ns, 100);
+	cr_assert_eq(out->op[0].reply_last_ns, 506);
+	cr_assert_eq(out->op[0].retransmits, 1);
+	cr_assert_eq(out->op[1].call_first_ns, 800);
+	cr_assert_eq(counters.calls, 2);
+	cr_assert_eq(counters.outcomes[OP_ANSWERED], 2);
+	cr_assert_eq(counters.outcomes[OP_UNANSWERED], 0);
+	cr_assert_eq(counters.retransmitted_calls, 1);
+	g_free(out);
+}
+
+/* Reset twice before the first connection is over. */
+Test(reconnect, row_8_while_two_resets_are_under_way)
+{
+	struct nfs_op ops[] = { { 0 }, { 0 }, op_at(3, 9, 900, true), op_at(1, 9, 100, false), op_at(2, 9, 500, false) };
+	struct rpc_counters counters = { .calls = 3, .outcomes = { [OP_ANSWERED] = 1, [OP_UNANSWERED] = 2 } };
+	struct out *out;
+
+	ops[0] = note_of(&ops[3]);
+	ops[1] = note_of(&ops[4]);
+	out = run(ops, 5, 16, &counters);
+	cr_assert_eq(out->ops, 1);
+	cr_assert_eq(out->op[0].call_first_ns, 100);
+	cr_assert_eq(out->op[0].reply_last_ns, 906);
+	cr_assert_eq(out->op[0].retransmits, 2);
+	cr_assert_eq(counters.calls, 1);
+	cr_assert_eq(counters.outcomes[OP_UNANSWERED], 0);
+	g_free(out);
+}
+
+/* The reply was under way: the copy is only a copy, whose end is of no account. */
+Test(reconnect, row_8_answered_behind_the_reset)
+{
+	struct nfs_op ops[] = { { 0 }, op_at(1, 9, 100, true), op_at(2, 9, 500, true) };
+	struct rpc_counters counters = { .calls = 2, .outcomes = { [OP_ANSWERED] = 2 } };
+	struct out *out;
+
+	ops[0] = note_of(&ops[1]);
+	out = run(ops, 3, 16, &counters);
+	cr_assert_eq(out->ops, 1);
+	cr_assert_eq(out->op[0].reply_last_ns, 106);
+	cr_assert_eq(counters.calls, 1);
+	cr_assert_eq(counters.retransmitted_calls, 1);
+	g_free(out);
+}
+
+/* Nobody sends it again: it has no reply, once. */
+Test(reconnect, row_8_given_up_at_a_reset)
+{
+	struct nfs_op ops[] = { { 0 }, op_at(2, 9, 500, true), op_at(1, 9, 100, false) };
+	struct rpc_counters counters = { .calls = 2, .outcomes = { [OP_ANSWERED] = 1, [OP_UNANSWERED] = 1 } };
+	struct out *out;
+
+	ops[0] = note_of(&ops[2]);
+	ops[1].print.args_len = 84;
+	out = run(ops, 3, 16, &counters);
+	cr_assert_eq(out->ops, 2);
+	cr_assert_eq(out->op[1].outcome, OP_UNANSWERED);
+	cr_assert_eq(out->op[1].call_first_ns, 100);
+	cr_assert_eq(counters.calls, 2);
+	cr_assert_eq(counters.outcomes[OP_UNANSWERED], 1);
+	g_free(out);
+}
+
 /* A full table passes its oldest calls on as they are. */
 Test(reconnect, capped)
 {

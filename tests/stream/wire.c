@@ -12,7 +12,7 @@ keep_op(void *context, const struct nfs_op *op)
 {
 	struct wire *wire = context;
 
-	if (op->outcome == OP_ANSWERED && op->flags & OP_CONNECTION_ENDED)
+	if (op_is_answered_note(op) || op_is_open_note(op))
 		return;
 	cr_assert_lt(wire->ops, WIRE_OPS);
 	wire->op[wire->ops++] = *op;
