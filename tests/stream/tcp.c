@@ -484,6 +484,7 @@ Test(tcp, reply_behind_a_reset)
 	wire_send(wire, TO_SERVER, call[0], call[3], 0, 10 * MS);
 	wire_send(wire, TO_CLIENT, reply[0], reply[1], call[3], 11 * MS);
 	wire_flags(wire, TO_SERVER, call[3], TCP_RST, 12 * MS);
+	cr_assert_eq(wire->open_notes, 2, "all but the first one");
 	wire_send(wire, TO_CLIENT, reply[1], reply[2] - reply[1], call[3], 12 * MS + 100000);
 	wire_wait(wire, 100 * MS);
 	/* too late to belong to it, and no connection of its own */

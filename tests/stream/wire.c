@@ -12,6 +12,7 @@ keep_op(void *context, const struct nfs_op *op)
 {
 	struct wire *wire = context;
 
+	wire->open_notes += op_is_open_note(op);
 	if (op_is_answered_note(op) || op_is_open_note(op))
 		return;
 	cr_assert_lt(wire->ops, WIRE_OPS);

@@ -29,6 +29,7 @@ struct wire {
 	int64_t syn_answer_ns;		/* from SYN to SYN-ACK */
 	unsigned ops;
 	struct nfs_op op[WIRE_OPS];	/* in the order in which they finished */
+	unsigned open_notes;		/* calls that were open when their connection was reset */
 	unsigned events;
 	struct tcp_event event[WIRE_EVENTS];	/* the first ones */
 	/* the bytes of both streams, for senders that keep them in order */
