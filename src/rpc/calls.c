@@ -783,12 +783,12 @@ on_abandon(void *context, struct rpc_record *record)
 
 /* Answered calls whose reply was not acknowledged: the client may send them again elsewhere. */
 static void
-note_unacknowledged(struct calls *calls, const struct peer *peer)
+note_unacknowledged(struct calls *calls, struct peer *peer)
 {
 	const struct connection_info *connection = peer->connection;
 
 	for (unsigned i = 0; peer->recent != NULL && i < RECENT; i++) {
-		const struct recent *recent = &peer->recent[i];
+		struct recent *recent = &peer->recent[i];
 		struct nfs_op note = { .xid = recent->xid, .program = recent->program,
 			.version = recent->version, .procedure = recent->procedure, .print = recent->print,
 			.connection = connection->serial, .outcome = OP_ANSWERED,
@@ -796,19 +796,22 @@ note_unacknowledged(struct calls *calls, const struct peer *peer)
 
 		if (!recent->used || recent->reply_end <= connection_acked(connection, !recent->direction))
 			continue;
+		recent->used = false;
 		set_endpoints(&note, &connection->key, recent->direction);
 		calls->sink(calls->context, &note);
 	}
 }
 
-/* The client may send again what has no reply, before it is known that none comes. */
+/* The client may send again what it has no reply to, before it is known that none comes. */
 static void
 on_reset(void *context, struct connection_info *connection)
 {
-	const struct calls *calls = context;
-	const struct peer *peer = connection->rpc;
+	struct calls *calls = context;
+	struct peer *peer = connection->rpc;
 	const struct call *call = peer != NULL ? outstanding_first_of(calls->table, peer->first) : NULL;
 
+	if (peer != NULL)
+		note_unacknowledged(calls, peer);
 	for (; call != NULL; call = outstanding_next_of(calls->table, call)) {
 		struct nfs_op note = call->op;
 
