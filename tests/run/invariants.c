@@ -124,14 +124,14 @@ bool
 prop_permuted_ties(struct trace *trace, GString *why)
 {
 	static const char *const keys[] = {
-		"backward_stamps", "backward_max_ns", "frames", "path", "tcp", "lost_segments",
+		"backward_stamps", "backward_max_ns", "duplicates", "frames", "path", "tcp", "lost_segments",
 		"reasons.count", "reasons.text", "findings.evidence", "findings.text", NULL
 	};
 	static const char *const unordered[] = { "slowest", NULL };
 	static const struct leeway leeway = { keys, frame_columns, unordered, clock_names, CLOCK_CLOSE_NS, clock_error };
 	/* next to a step also whether anything is told */
 	static const char *const step_keys[] = {
-		"backward_stamps", "backward_max_ns", "frames", "path", "tcp", "lost_segments",
+		"backward_stamps", "backward_max_ns", "duplicates", "frames", "path", "tcp", "lost_segments",
 		"reasons.count", "reasons.text", "clock",
 		"clock_error", "request_ns", "reply_ns", "findings.evidence", "findings.text", NULL
 	};
