@@ -28,6 +28,10 @@ static const struct row {
 	{ 8, "at once, on a short way", "calls=800 reconnect=60 callers=8 slots=16 reconnect-how=rst reconnect-delay=1us "
 	  "delay=10us service=all:const:150us mix=WRITE" },
 	{ 8, "sent again after the server's RST", "calls=400 reconnect=30 callers=8 slots=16 reconnect-how=server-rst" },
+	{ 31, "UDP in fragments", "calls=200 udp timeo=50ms read=32k write=32k" },
+	{ 31, "UDP in fragments, some of them lost, calls sent again", "calls=300 udp timeo=10ms read=8k write=8k loss=0.02" },
+	{ 31, "UDP, out of order, each packet twice", "calls=300 udp timeo=10ms reorder=0.2 ip=6 mtu=600 read=8k write=8k "
+	  "server-duplicate client-duplicate" },
 	{ 22, "each packet twice", "calls=200 server-duplicate client-duplicate duplicate-hop server-link=sll2" },
 };
 

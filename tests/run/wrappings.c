@@ -120,6 +120,10 @@ static const struct {
 	  "server-offset=3ms client-drift=20k timeo=20ms reconnect=40" },
 	{ "IPv6", 6, "calls=150 read=4096 write=4096 mix=all magic=us link=raw ip=6 nconnect=2 delay=200us jitter=50us "
 	  "nfs=4.1 server-offset=-3s" },
+	{ "UDP in IPv4", 4, "udp mtu=9000 timeo=30ms calls=150 read=4096 write=4096 mix=all magic=us link=raw loss=0.02 "
+	  "nconnect=2 delay=200us reorder=0.05 server-offset=3ms" },
+	{ "UDP in IPv6", 6, "udp mtu=9000 timeo=30ms calls=150 read=4096 write=4096 magic=us link=raw ip=6 loss=0.02 "
+	  "delay=200us" },
 	{ "IPv4, 256 bytes of each packet", 4, "calls=150 read=4096 write=4096 magic=us link=raw snaplen=256 gso=16k "
 	  "gro=16k delay=200us" },
 };
@@ -171,10 +175,13 @@ static const char *const frame_columns[] = {
 };
 
 /* What is told of files; and of packets, where there are others. */
-static const char *const file_keys[] = { "files", "format", "link_types", "bad_blocks", "comments", "frames", NULL };
+static const char *const file_keys[] = {
+	"files", "format", "link_types", "bad_blocks", "comments", "duplicates", "frames",
+	NULL
+};
 static const char *const packet_keys[] = {
 	"files", "format", "link_types", "bad_blocks", "comments", "frames", "packets", "truncated_packets",
-	"duplicate_packets", "duplicates", "fragment_packets", "tcp.segments", "quality", "findings", NULL
+	"duplicate_packets", "duplicates", "fragment_packets", "tcp.segments", "udp.joined", "quality", "findings", NULL
 };
 
 static bool

@@ -4,6 +4,7 @@
 
 #include "trace/packet.h"
 #include "trace/pcapout.h"
+#include "trace/udp.h"
 
 /* The random numbers of the file order, apart from those of what is captured. */
 enum { ORDER_STREAMS = 1 << 20 };
@@ -201,6 +202,15 @@ dropped(struct capture *capture)
 		|| trace_rng_chance(&capture->rng, config->drop);
 }
 
+/* Bytes of the datagram, its header counted, that snaplen leaves of a packet. */
+static uint32_t
+visible_datagram(const struct capture *capture, const struct frame *frame, uint32_t captured_bytes)
+{
+	uint32_t front = trace_packet_headers(capture->sim->config, capture->host->side, frame);
+
+	return captured_bytes > front ? captured_bytes - front : 0;
+}
+
 /* What the packet tells somebody who reads the file. */
 static void
 note_sight(const struct capture *capture, const struct frame *frame, uint32_t captured_bytes)
@@ -213,6 +223,10 @@ note_sight(const struct capture *capture, const struct frame *frame, uint32_t ca
 	uint64_t visible = captured_bytes > front ? captured_bytes - front : 0;
 	int64_t now_ns = capture->sim->now_ns;
 
+	if (frame->kind == FRAME_DATAGRAM) {
+		trace_udp_sight(frame, side, visible_datagram(capture, frame, captured_bytes));
+		return;
+	}
 	if (!half->forgotten)
 		trace_sight_packet(&half->sight[side], first, first, first, now_ns);
 	if (frame->len > 0 && !half->forgotten)

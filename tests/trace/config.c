@@ -38,6 +38,8 @@ static const struct option_row option_rows[] = {
 		"seen by the clients' captures only" },
 	{ "nconnect", TYPE_COUNT, ONCE, PLACE(nconnect), NULL, "connections of a client" },
 	{ "nfs", TYPE_CHOICE, ONCE, PLACE(nfs), "3|4.0|4.1|4.2", "version" },
+	{ "udp", TYPE_FLAG, ONCE, PLACE(udp), NULL, "NFSv3 over UDP, in IP fragments; needs timeo" },
+	{ "mtu", TYPE_BYTES, ONCE, PLACE(mtu_bytes), NULL, "of a packet of UDP" },
 	{ "slots", TYPE_COUNT, ONCE, PLACE(slots), NULL, "calls in flight on a connection" },
 	{ "session-slots", TYPE_COUNT, ONCE, PLACE(session_slots), NULL,
 		"that a session grants (4.1, 4.2), 0: as many" },
@@ -197,7 +199,7 @@ trace_config_init(struct trace_config *config)
 {
 	*config = (struct trace_config){
 		.seed = 1, .start_ns = G_GINT64_CONSTANT(1760000000000000000),
-		.clients = 1, .nconnect = 1, .slots = 64, .callers = 8, .calls = 1000,
+		.clients = 1, .nconnect = 1, .mtu_bytes = 1500, .slots = 64, .callers = 8, .calls = 1000,
 		.weight = { [NFS3_READ] = 60, [NFS3_WRITE] = 20, [NFS3_GETATTR] = 20 },
 		.read_bytes = 32768, .write_bytes = 32768, .files = 16,
 		.threads = 8,
@@ -717,6 +719,12 @@ trace_config_check(const struct trace_config *config, GError **error)
 	else if (config->surge > 0 && (config->rate > 0 || config->surge_ns < 1
 	    || config->surge_every_ns < config->surge_ns))
 		wrong = "surge: callers, with 0 < surge-time <= surge-every";
+	else if (config->udp && (config->nfs != TRACE_NFS3 || config->timeo_ns < 1
+	    || config->reconnect_calls > 0 || config->fragment_bytes > 0 || config->empty_fragment))
+		wrong = "udp: NFSv3, with timeo; no reconnect, fragment, empty-fragment";
+	else if (config->udp && (config->mtu_bytes < 576 || config->mtu_bytes > 65000
+	    || MAX(config->read_bytes, config->write_bytes) > 61440))
+		wrong = "udp: mtu 576 to 65000, read and write at most 60k";
 	else if (config->loss[CALLS] >= 1 || config->loss[REPLIES] >= 1)
 		wrong = "loss is below 1";
 	if (wrong != NULL) {

@@ -49,7 +49,7 @@ check_finished(struct sim *sim)
 	if (sim->finished || more_calls(sim) || sim->calls_over < sim->calls_made)
 		return;
 	sim->finished = true;
-	for (struct conn *conn = sim->conns; conn != NULL && sim->config->close_at_end;
+	for (struct conn *conn = sim->conns; conn != NULL && sim->config->close_at_end && !sim->config->udp;
 	    conn = conn->next)
 		if (conn->state == CONN_OPEN)
 			trace_tcp_close(conn, TRACE_CLIENT);
@@ -437,6 +437,8 @@ trace_load_connect(struct lane *lane)
 	if (config->xid_restart)
 		lane->xids = 0;
 	lane->conn = trace_tcp_connect(lane, port);
+	if (config->udp)
+		trace_load_connected(lane);
 }
 
 void

@@ -4,6 +4,7 @@
 #include "trace/lost.h"
 #include "trace/stream.h"
 #include "trace/tcp.h"
+#include "trace/udp.h"
 
 enum {
 	FLAG_PSH = 0x08,
@@ -42,7 +43,8 @@ trace_network_send(struct frame *frame)
 	int64_t at_ns = MAX(sim->now_ns, host->transmit_free_ns);
 
 	host->transmit_free_ns = at_ns + sim->config->transmit_gap_ns;
-	trace_tcp_leaving(frame);
+	if (frame->kind != FRAME_DATAGRAM)
+		trace_tcp_leaving(frame);
 	trace_events_add(sim->events, at_ns, EVENT_TRANSMIT, frame);
 }
 
@@ -74,7 +76,8 @@ travel(struct frame *frame)
 	enum direction way = frame->half->direction;
 	struct line *line = &frame->half->conn->lane->client->line[way];
 	int64_t bits = (int64_t)(frame->garbage + frame->len + WIRE_OVERHEAD_BYTES) * 8;
-	bool vital = frame->kind != FRAME_DATA && frame->kind != FRAME_ACK;
+	bool vital = frame->kind != FRAME_DATA && frame->kind != FRAME_ACK
+		&& frame->kind != FRAME_DATAGRAM;
 	int64_t at_ns = MAX(sim->now_ns, line->free_ns);
 
 	sim->totals.wire_packets[way]++;
@@ -111,7 +114,7 @@ trace_network_transmit(struct frame *frame)
 	frame->left_ns = sim_of(frame)->now_ns;
 	pass(frame, sender_of(half->direction));
 	/* The card cuts a large frame into segments. */
-	while (frame->len > mss) {
+	while (frame->len > mss && frame->kind == FRAME_DATA) {
 		struct frame *segment = trace_frame_new(half, frame->kind);
 
 		*segment = *frame;
@@ -135,7 +138,10 @@ static void
 hand_up(struct frame *frame)
 {
 	pass(frame, receiver_of(frame->half->direction));
-	trace_tcp_receive(frame);
+	if (frame->kind == FRAME_DATAGRAM)
+		trace_udp_receive(frame);
+	else
+		trace_tcp_receive(frame);
 	trace_frame_free(frame);
 }
 

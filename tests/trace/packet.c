@@ -7,7 +7,8 @@
 enum {
 	ETHERTYPE_IP4 = 0x0800, ETHERTYPE_IP6 = 0x86dd, ETHERTYPE_Q = 0x8100, ETHERTYPE_AD = 0x88a8,
 	IP4_BYTES = 20, IP6_BYTES = 40, TCP_BYTES = 20,
-	PROTOCOL_TCP = 6,
+	PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, PROTOCOL_FRAGMENT = 44,
+	IP6_FRAGMENT_BYTES = 8,
 	WINDOW_SCALE = 7,
 	TIME_STAMP_BYTES = 12,
 	SLL_OUTGOING = 4,
@@ -64,14 +65,22 @@ option_bytes(const struct trace_config *config, const struct frame *frame)
 	return frame->kind == FRAME_SYN ? 8 + stamps : stamps;
 }
 
+static bool
+is_fragment(const struct frame *frame)
+{
+	return frame->more || frame->offset > frame->record->start;
+}
+
 uint32_t
 trace_packet_headers(const struct trace_config *config, enum trace_side side,
 	const struct frame *frame)
 {
 	const struct trace_capture *capture = &config->capture[side];
+	uint32_t below = link_bytes[capture->link] + (capture->ip_version == 6 ? IP6_BYTES : IP4_BYTES);
 
-	return link_bytes[capture->link] + (capture->ip_version == 6 ? IP6_BYTES : IP4_BYTES)
-		+ TCP_BYTES + option_bytes(config, frame);
+	if (frame->kind == FRAME_DATAGRAM)
+		return below + (capture->ip_version == 6 && is_fragment(frame) ? IP6_FRAGMENT_BYTES : 0);
+	return below + TCP_BYTES + option_bytes(config, frame);
 }
 
 /* ---- checksums (RFC 1071); sums are in the machine's byte order ---- */
@@ -237,6 +246,52 @@ put_tcp_checksum(int64_t ip_version, const struct ends *ends, uint32_t len, uint
 	put_checksum(tcp + 16, sum(sum(total, tail, sizeof tail), tcp, len));
 }
 
+/*
+ * The IP header of a datagram or a fragment of one, of which `len` bytes follow;
+ * in IPv6 with the header of a fragment (RFC 8200 section 4.5).
+ */
+static uint8_t *
+put_datagram_ip(const struct trace_capture *capture, const struct frame *frame, const struct ends *ends,
+	uint32_t len, uint8_t *to)
+{
+	uint64_t behind = frame->offset - frame->record->start;
+	unsigned at = (unsigned)(behind > 0 ? behind + UDP_BYTES : 0), hops = ends->outgoing ? 64 : 63;
+	bool fragment = is_fragment(frame);
+	uint8_t *start = to;
+
+	if (capture->ip_version == 6) {
+		to = put16(put32(to, 0x60000000), len + (fragment ? IP6_FRAGMENT_BYTES : 0));
+		to = put8(put8(to, fragment ? PROTOCOL_FRAGMENT : PROTOCOL_UDP), hops);
+		to = put_bytes(put_bytes(to, ends->from->address, 16), ends->to->address, 16);
+		if (fragment)
+			to = put32(put16(put16(to, PROTOCOL_UDP << 8), at | frame->more), frame->ip_id);
+		return to;
+	}
+	to = put16(put16(to, 0x4500), IP4_BYTES + len);
+	to = put16(put16(to, frame->ip_id), at / 8 | (frame->more ? 0x2000u : 0));
+	to = put16(put8(put8(to, hops), PROTOCOL_UDP), 0);
+	to = put_bytes(put_bytes(to, ends->from->address, 4), ends->to->address, 4);
+	put_checksum(start + 10, sum(0, start, IP4_BYTES));
+	return to;
+}
+
+/* No checksum, as RFC 768 allows. */
+static uint32_t
+make_datagram(const struct trace_capture *capture, const struct frame *frame, const struct ends *ends, uint8_t *bytes)
+{
+	const struct record *record = frame->record;
+	bool begins = frame->offset == record->start;
+	uint8_t *to = put_link(capture, ends, bytes);
+
+	to = put_datagram_ip(capture, frame, ends, frame->len + (begins ? UDP_BYTES : 0), to);
+	if (begins)
+		to = put32(put16(put16(to, ends->from->port), ends->to->port),
+			(uint32_t)(record->end - record->start + UDP_BYTES) << 16);
+	if (frame->len > 0)
+		trace_stream_copy(record, frame->offset, to, frame->len);
+	return (uint32_t)(to - bytes) + frame->len;
+}
+
 uint32_t
 trace_packet_make(const struct sim *sim, enum trace_side side, const struct frame *frame,
 	uint8_t *bytes)
@@ -248,6 +303,8 @@ trace_packet_make(const struct sim *sim, enum trace_side side, const struct fram
 	uint8_t *tcp, *to;
 
 	find_ends(frame, side, &ends);
+	if (frame->kind == FRAME_DATAGRAM)
+		return make_datagram(capture, frame, &ends, bytes);
 	to = put_link(capture, &ends, bytes);
 	to = tcp = put_ip(config, side, frame, &ends, len, to);
 	to = put_tcp(config, frame, &ends, to);

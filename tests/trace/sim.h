@@ -139,6 +139,13 @@ struct call {
 	const struct conn *last_copy;	/* of the call: on this connection */
 };
 
+/* What a capture shows of a datagram. */
+struct datagram_sight {
+	uint64_t captured;		/* bytes of it, behind its UDP header */
+	int64_t first_ns, last_ns;	/* of its first fragment; when all of them had come */
+	bool begun, header, cut;	/* the first one is there, with the RPC header; bytes lie behind snaplen */
+};
+
 /* `head`, `bulk` and `pad` zero bytes follow one another. */
 struct record {
 	struct record *next;
@@ -151,6 +158,8 @@ struct record {
 	uint32_t head_len, bulk_len;
 	uint32_t split_bytes;		/* the first segment ends here; 0: anywhere */
 	unsigned holders;
+	uint64_t arrived;		/* bytes of a datagram */
+	struct datagram_sight datagram[TRACE_SIDES];
 	bool settled[TRACE_SIDES];
 	int64_t closed_before_ns;	/* the half's window, when the first byte left */
 	struct call_times ideal[TRACE_SIDES];
@@ -159,7 +168,8 @@ struct record {
 };
 
 enum frame_kind {
-	FRAME_DATA, FRAME_ACK, FRAME_SYN, FRAME_FIN, FRAME_RST, FRAME_KEEPALIVE, FRAME_PROBE
+	FRAME_DATA, FRAME_ACK, FRAME_SYN, FRAME_FIN, FRAME_RST, FRAME_KEEPALIVE, FRAME_PROBE,
+	FRAME_DATAGRAM,		/* or a fragment of one */
 };
 
 struct frame {
@@ -168,6 +178,7 @@ struct frame {
 	uint8_t flags;			/* of TCP */
 	bool retransmission;
 	bool has_ack;
+	bool more;			/* fragments of the datagram follow */
 	bool gap;			/* the receiver has bytes behind `ack`; SACK would tell */
 	uint64_t offset;		/* of the first byte after `garbage` */
 	uint32_t len;
@@ -338,6 +349,8 @@ struct sim {
 	uint64_t calls_made, calls_over;
 	bool finished;			/* every call is over */
 };
+
+enum { UDP_BYTES = 8 };		/* of its header */
 
 enum { POOL_BYTES = 4 << 20, LARGEST_PAYLOAD = 1 << 20 };
 

@@ -6,6 +6,13 @@
 #include "trace/load.h"
 #include "trace/lost.h"
 #include "trace/tcp.h"
+#include "trace/udp.h"
+
+static struct sim *
+sim_of(const struct half *half)
+{
+	return half->conn->lane->client->host.sim;
+}
 
 void
 trace_stream_append(struct half *half, struct record *record)
@@ -239,7 +246,9 @@ settle_side(struct record *record, enum trace_side side, bool final)
 
 	if (record->settled[side])
 		return true;
-	if (capture == NULL) {
+	if (capture != NULL && sim_of(half)->config->udp) {
+		trace_udp_settle(record, side);
+	} else if (capture == NULL) {
 		record->shown[side] = (struct call_times){ TRACE_NEVER, TRACE_NEVER };
 		record->seen[side] = TRACE_SEEN_NONE;
 	} else {
@@ -247,11 +256,13 @@ settle_side(struct record *record, enum trace_side side, bool final)
 			return false;
 		record->shown[side] = (struct call_times){ sight.first_ns, sight.last_ns };
 		record->seen[side] = sight.seen;
+	}
+	if (capture != NULL) {
 		if (record->ideal[side].first_ns != TRACE_NEVER) {
 			struct capture_counts *counts = trace_capture_counts(capture);
 
-			counts->hidden[half->direction] += sight.seen == TRACE_SEEN_HIDDEN;
-			counts->unseen[half->direction] += sight.seen == TRACE_SEEN_NO;
+			counts->hidden[half->direction] += record->seen[side] == TRACE_SEEN_HIDDEN;
+			counts->unseen[half->direction] += record->seen[side] == TRACE_SEEN_NO;
 		}
 	}
 	record->settled[side] = true;
@@ -273,7 +284,7 @@ trace_stream_forget(struct half *half, bool final)
 
 	while ((record = half->first) != NULL) {
 		/* Acknowledged and read; a receiver that stalls still has to read it. */
-		bool over = half->closed
+		bool over = half->closed || sim_of(half)->config->udp
 			|| (record->end <= half->una && record != half->delivering);
 
 		if ((!over || record->holders > 0) && !final)

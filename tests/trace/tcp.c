@@ -6,6 +6,7 @@
 #include "trace/network.h"
 #include "trace/server.h"
 #include "trace/stream.h"
+#include "trace/udp.h"
 
 enum { FLAG_FIN = 0x01, FLAG_SYN = 0x02, FLAG_RST = 0x04, FLAG_PSH = 0x08, FLAG_ACK = 0x10 };
 
@@ -206,6 +207,10 @@ trace_tcp_send(struct half *half, struct record *record, int64_t pause_ns)
 {
 	struct sim *sim = sim_of(half);
 
+	if (sim->config->udp) {
+		trace_udp_send(half, record);
+		return 0;
+	}
 	trace_stream_append(half, record);
 	if (half->pause_at != UINT64_MAX)
 		pause_ns = 0;
@@ -587,7 +592,7 @@ init_half(struct conn *conn, enum direction direction)
 	half->pause_at = UINT64_MAX;
 	half->ack_at_ns = INT64_MAX;
 	half->allowed = (uint64_t)sim->config->window_bytes[direction];
-	if (sim->config->keepalive_ns > 0)
+	if (sim->config->keepalive_ns > 0 && !sim->config->udp)
 		trace_events_add(sim->events, sim->now_ns + sim->config->keepalive_ns,
 			EVENT_KEEPALIVE, half);
 }
@@ -623,7 +628,12 @@ trace_tcp_connect(struct lane *lane, uint16_t port)
 	init_half(conn, CALLS);
 	init_half(conn, REPLIES);
 	set_ends(conn, port);
-	send_control(&conn->half[CALLS], FRAME_SYN, FLAG_SYN);
+	if (sim->config->udp) {
+		conn->state = CONN_OPEN;
+		conn->server_knows = true;
+	} else {
+		send_control(&conn->half[CALLS], FRAME_SYN, FLAG_SYN);
+	}
 	return conn;
 }
 

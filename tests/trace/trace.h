@@ -108,6 +108,8 @@ struct trace_config {
 	int64_t extra_servers;		/* on the clients' captures only */
 	int64_t nconnect;		/* connections of a client to a server */
 	int64_t nfs;			/* enum trace_nfs */
+	bool udp;			/* instead of TCP */
+	int64_t mtu_bytes;		/* a datagram is cut into IP fragments of so many */
 	int64_t slots;			/* calls in flight on a connection, at most */
 	int64_t session_slots;		/* that a session of a connection grants; 0: slots */
 	int64_t callers;		/* per client, one call at a time each */
