@@ -483,7 +483,7 @@ results_reader(const struct call *call, struct rpc_message *message)
 	    call->op.procedure >= decoder->procedure_count)
 		return NULL;
 	if (call->protection == RPC_INTEGRITY)
-		rpc_skip_integrity(&message->body);
+		rpc_enter_integrity(&message->body);
 	return decoder->procedures[call->op.procedure].reply;
 }
 

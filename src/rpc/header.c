@@ -22,9 +22,21 @@ enum {
 enum flavor { FLAVOR_NONE = 0, FLAVOR_SYS = 1, FLAVOR_SHORT = 2, FLAVOR_DH = 3, FLAVOR_GSS = 6, FLAVOR_TLS = 7 };
 
 void
-rpc_skip_integrity(struct xdr_cursor *body)
+rpc_enter_integrity(struct xdr_cursor *body)
 {
-	xdr_skip(body, 8);
+	enum { SEQUENCE_BYTES = 4 };
+	uint32_t len = xdr_u32(body);
+
+	xdr_skip(body, SEQUENCE_BYTES);
+	if (!xdr_ok(body))
+		return;
+	if (len < SEQUENCE_BYTES || len - SEQUENCE_BYTES > body->total - body->off) {
+		xdr_fail(body, XDR_MALFORMED);
+		return;
+	}
+	body->total = body->off + len - SEQUENCE_BYTES;
+	if (body->cap > body->total)
+		body->cap = body->total;
 }
 
 /* credential flavor, verifier flavor: opaque_auth (RFC 5531 section 8.2) */
@@ -70,7 +82,7 @@ read_call(struct xdr_cursor *cursor, struct rpc_message *message)
 	skip_auth(cursor);
 	message->header_complete = xdr_ok(cursor);
 	if (message->header_complete && message->protection == RPC_INTEGRITY)
-		rpc_skip_integrity(cursor);
+		rpc_enter_integrity(cursor);
 }
 
 /* Steps over a reply's verifier; true when a server agrees to TLS with it (RFC 9289 section 4.1). */

@@ -28,8 +28,12 @@ rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message)
 	return rpc_header_parse(message);
 }
 
-/* Steps over what RPC_INTEGRITY puts in front of arguments or results: length and sequence number. */
-void rpc_skip_integrity(struct xdr_cursor *body);
+/*
+ * Steps over what RPC_INTEGRITY puts in front of arguments or results, length
+ * and sequence number, and leaves out the checksum behind them, which is
+ * another one when the same call is sent again (RFC 2203 section 5.3.2.2).
+ */
+void rpc_enter_integrity(struct xdr_cursor *body);
 
 /*
  * How sure is it that these bytes begin a call: its whole header holds

@@ -178,3 +178,29 @@ Test(header, protection)
 		cr_assert_eq(rpc_call_likeness(&cursor), 2);
 	}
 }
+
+/* rpc_gss_integ_data (RFC 2203 section 5.3.2.2): length, sequence number, arguments, and a checksum that is no part of them. */
+Test(header, integrity)
+{
+	static const struct { uint8_t len; enum xdr_status status; uint32_t left; } forms[] = {
+		{ 12, XDR_FINE, 8 }, { 4, XDR_FINE, 0 }, { 3, XDR_MALFORMED, 0 }, { 0, XDR_MALFORMED, 0 },
+		{ 32, XDR_FINE, 28 }, { 33, XDR_MALFORMED, 0 }, { 255, XDR_MALFORMED, 0 },
+	};
+
+	for (unsigned i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		char body[36] = { 0, 0, 0, (char)forms[i].len };
+
+		for (uint32_t cap = 0; cap <= sizeof body; cap++) {
+			struct xdr_cursor cursor = cursor_over(body, cap, sizeof body, XDR_HOLE);
+			bool here = cap >= 4;
+
+			rpc_enter_integrity(&cursor);
+			cr_assert_eq(cursor.status, here ? (uint8_t)forms[i].status : XDR_HOLE, "form %u, %u bytes", i, cap);
+			if (cursor.status != XDR_FINE)
+				continue;
+			cr_assert_eq(cursor.off, 8);
+			cr_assert_eq(cursor.total, 8 + forms[i].left);
+			cr_assert_leq(cursor.cap, cursor.total);
+		}
+	}
+}
