@@ -6,6 +6,8 @@
 set -eu
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
+# shellcheck source=tests/tshark.sh
+. "$srcdir/tests/tshark.sh"
 
 server_host=nfscorr-server-$$
 client_host=nfscorr-client-$$
@@ -110,23 +112,10 @@ end_capture()
 	wait "$2" "$3" || :
 }
 
-# tshark without the protocols whose registered ports NFS clients take, too.
-only_nfs()
-{
-	mkdir "$tmp/wireshark"
-	tshark -G protocols 2>/dev/null | cut -f 3 |
-	    grep -vxE 'frame|pkt_comment|eth|ethertype|ip|ipv6|tcp|udp|data|rpc|nfs|_ws\.(expert|malformed|short)' \
-	    >"$tmp/wireshark/disabled_protos"
-	WIRESHARK_CONFIG_DIR=$tmp/wireshark
-	export WIRESHARK_CONFIG_DIR
-}
-
 # tshark_sums FILE VERSION: replies and their rpc.time in ns, of those whose call is there.
 tshark_sums()
 {
-	tshark -n -r "$1" -o tcp.desegment_tcp_streams:TRUE -o rpc.desegment_rpc_over_tcp:TRUE \
-	    -Y "rpc.msgtyp == 1 && rpc.time && rpc.program == 100003 && rpc.programversion == $2" -T fields -E occurrence=a -e rpc.time 2>/dev/null |
-	    tr ',' '\n' | awk '{ split($1, s, "."); n++; ns += s[1] * 1000000000 + s[2] } END { printf "%d %.0f\n", n, ns }'
+	tshark_times "$1" | awk -v version="$2" '$1 == 100003 && $2 == version { n++; ns += $4 } END { printf "%d %.0f\n", n, ns }'
 }
 
 # our_sums SIDE VERSION, of all minor versions
@@ -195,7 +184,7 @@ check "all calls are matched" in_report '.matched | .calls > 400 and .partial + 
 check "no part is negative" in_report '.matched.negative == 0'
 check "the two captures agree on the hosts' clock" in_report \
     '.clock[0] | .status == "aligned" and (.offset_ns | fabs) <= .error_ns'
-only_nfs
+only_rpc
 for side in server client; do
 	for version in 3 4; do
 		check "NFSv$version, $side: as tshark has it" same_as_tshark "$side" "$version"

@@ -214,7 +214,7 @@ Test(calls, outstanding_calls_are_capped)
 	wire_free(wire);
 }
 
-/* A WRITE whose count disagrees with its data is timed and called malformed (HOSTILE inputs). */
+/* A WRITE whose count disagrees with its data is timed and called malformed. */
 Test(calls, malformed_arguments)
 {
 	struct wire *wire = wire_new(0, 0);

@@ -1,6 +1,6 @@
 /*
- * TLS where RPC is expected (RFC 9289; HOSTILE row 29): recognised, counted to
- * the byte, and nothing made up of it.
+ * TLS where RPC is expected (RFC 9289): recognised, counted to the byte, and
+ * nothing made up of it. Numbers in names are those of the list in tests/README.
  */
 #include <criterion/criterion.h>
 #include <glib.h>
@@ -76,7 +76,7 @@ expect_tls(const struct wire *wire, uint64_t connections, uint64_t bytes)
 	cr_assert_eq(wire->tcp->resyncs + wire->tcp->hidden_records, 0);
 }
 
-Test(tls, hostile_29_probe_and_handover)
+Test(tls, row_29_probe_and_handover)
 {
 	static const uint32_t sizes[] = { 1, 3, 7, 100, 1448, 60000 };
 
@@ -105,7 +105,7 @@ Test(tls, hostile_29_probe_and_handover)
 }
 
 /* The reply to the probe is missing, or the calls before it: headers of TLS are told from marks all the same. */
-Test(tls, hostile_29_reply_to_the_probe_not_captured)
+Test(tls, row_29_reply_to_the_probe_not_captured)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t clear[2];
@@ -129,7 +129,7 @@ Test(tls, hostile_29_reply_to_the_probe_not_captured)
 }
 
 /* Refused, or agreed to and not begun: the connection goes on in clear. */
-Test(tls, hostile_29_goes_on_in_clear)
+Test(tls, row_29_goes_on_in_clear)
 {
 	for (unsigned agreed = 0; agreed < 2; agreed++) {
 		struct wire *wire = wire_new(0, 0);
@@ -152,7 +152,7 @@ Test(tls, hostile_29_goes_on_in_clear)
 }
 
 /* A tunnel: from the first byte, on NFS's port. On another port nothing says that it is NFS. */
-Test(tls, hostile_29_from_the_first_byte)
+Test(tls, row_29_from_the_first_byte)
 {
 	static const uint16_t ports[] = { 2049, 443, 20049 };
 
@@ -173,7 +173,7 @@ Test(tls, hostile_29_from_the_first_byte)
 }
 
 /* A capture that begins inside: three records in a row, no less. */
-Test(tls, hostile_29_from_the_middle)
+Test(tls, row_29_from_the_middle)
 {
 	for (unsigned records = 1; records < 6; records++) {
 		struct wire *wire = wire_new(0, 0);
@@ -193,8 +193,8 @@ Test(tls, hostile_29_from_the_middle)
 	}
 }
 
-/* NFS's port and another protocol: no calls, and no TLS (HOSTILE row 23). */
-Test(tls, hostile_23_another_protocol_on_the_port)
+/* NFS's port and another protocol: no calls, and no TLS. */
+Test(tls, row_23_another_protocol_on_the_port)
 {
 	static const char request[] = "GET /index.html HTTP/1.1\r\nHost: a.example\r\n\r\n";
 	struct wire *wire = wire_new(0, 0);
@@ -244,7 +244,7 @@ Test(tls, data_of_a_write)
 }
 
 /* Over UDP the same by DTLS 1.2, whose version is 1s' complement. */
-Test(tls, hostile_29_datagrams)
+Test(tls, row_29_datagrams)
 {
 	struct wire *wire = wire_new(0, 0);
 	uint32_t offset = wire->len[TO_SERVER];
