@@ -455,10 +455,10 @@ take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *me
 	}
 	if (op.flags & OP_CALL_MALFORMED)
 		calls->counters.malformed++;
-	if (message->asks_for_tls) {
-		calls->counters.tls_asked++;
-		record->connection->tls_expected |= !(record->flags & RECORD_UNPROVEN);
-	}
+	calls->counters.tls_asked += message->asks_for_tls;
+	/* a call behind it in clear: no TLS came of it */
+	if (!(record->flags & RECORD_UNPROVEN))
+		record->connection->tls_expected = message->asks_for_tls;
 	if (calls->said.any && !(record->flags & RECORD_UNPROVEN))
 		hosts_note(calls->hosts, &op.client, HOST_CLIENT, &calls->said);
 	call = new_call(calls, peer, &op, record->direction);

@@ -10,7 +10,7 @@
 
 enum {
 	NLM = 100021, NSM = 100024, NFSACL = 100227, RQUOTA = 100011, OP_EXCHANGE_ID = 42, OP_CREATE_SESSION = 43,
-	OP_SETCLIENTID = 35, PROTOCOL_TCP = 6, PORT_LEARNED = 33049, NFS3_WRITE = 7, WRITE_BYTES = 3000,
+	OP_SETCLIENTID = 35, OP_CB_RECALL = 4, PROTOCOL_TCP = 6, PORT_LEARNED = 33049, NFS3_WRITE = 7, WRITE_BYTES = 3000,
 };
 
 /* A call whose body is `words` of one value, and a reply alike, as a datagram. */
@@ -196,4 +196,25 @@ make_session(struct talk *talk)
 	compound_reply(&reply, 3, 0, 1);
 	message_words(&reply, OP_SETCLIENTID, 0, 0, 9, 1, 2);
 	ask(&old, &call, &reply, 3000, 300);
+}
+
+/* A server's own connection to a client of version 4.0: CB_NULL of 100 us, two CB_RECALLs of 200 us (RFC 7530 section 16.33). */
+void
+make_callback_connection(struct talk *talk)
+{
+	struct line line = talk_connect(talk, 1, 900, 35858, 0);
+	struct message call, reply;
+
+	message_call(&call, 1, PROGRAM_CALLBACK + 77, 1, 0);
+	message_reply(&reply, 1);
+	ask(&line, &call, &reply, 1000, 100);
+	for (uint32_t xid = 2; xid <= 3; xid++) {
+		message_call(&call, xid, PROGRAM_CALLBACK + 77, 1, 1);
+		message_text(&call, "");
+		message_words(&call, 0, 5, 1, OP_CB_RECALL, 1, 2, 3, 4, 0);
+		put_handle(&call);
+		compound_reply(&reply, xid, 0, 1);
+		message_words(&reply, OP_CB_RECALL, 0);
+		ask(&line, &call, &reply, 1000 * (int64_t)xid, 200);
+	}
 }

@@ -80,5 +80,7 @@ const struct scenario scenarios[] = {
 		{ "hosts.2.owner", "Linux NFSv4.0 old" }, { "ports.0.program", "nfs4cb" },
 		{ "ports.0.address", "10.0.0.3" },
 	    } },
+	{ "callback-connection", make_callback_connection, .calls = 3, .rpc_connections = 1,
+	    .row = { { "nfs4cb", "CB_NULL", 1, 0, 100, 0 }, { "nfs4cb", "CB_RECALL", 2, 0, 2 * 200, 0 } } },
 	{ NULL, NULL, .calls = 0 },
 };

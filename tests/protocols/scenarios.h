@@ -41,7 +41,7 @@ void make_callbacks(struct talk *talk), make_both_roles(struct talk *talk);
 void make_gss(struct talk *talk), make_gss_copies(struct talk *talk);
 void make_tls(struct talk *talk), make_tls_tunnel(struct talk *talk);
 void make_side_programs(struct talk *talk), make_nfs2(struct talk *talk), make_learned_port(struct talk *talk);
-void make_session(struct talk *talk);
+void make_session(struct talk *talk), make_callback_connection(struct talk *talk);
 
 /* ---- what they share ---- */
 
