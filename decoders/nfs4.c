@@ -480,11 +480,14 @@ choose_main(struct nfs4_walk *walk, uint32_t operation, const struct nfs4_operat
 	}
 }
 
-/* What merely leads to the main operation does not name a call whose operations are not all known. */
+/*
+ * What merely leads to the main operation, or stands beside it, does not name a
+ * call whose operations are not all known: a READ may be behind a GETATTR.
+ */
 static void
 forget_preparation(struct nfs_op *op)
 {
-	if (op->operation_class < OP_CLASS_HANDLE)
+	if (op->operation_class <= OP_CLASS_OTHER)
 		return;
 	op->operation = op->procedure;
 	op->operation_class = OP_CLASS_NONE;

@@ -383,6 +383,26 @@ Test(nfs4, reply_names_the_call)
 	}
 }
 
+/* Attributes asked for in front of it: cut anywhere, in the call and in the reply, they never name it. */
+Test(nfs4, what_stands_beside_it_does_not_name_a_cut_call)
+{
+	struct body call = { .len = 0 }, reply = { .len = 0 };
+	bool named = false;
+
+	PUT(&call, 0, 1, 4, PUT_SEQUENCE, PUTFH, HANDLE_A, GETATTR, 1, 8, READ, STATEID, 0, 4096, 65536);
+	PUT(&reply, 0, 0, 4, SEQUENCE_DONE, PUTFH, 0, GETATTR, 0, 1, 8, 8, 0, 4096, READ, 0, 1, 2, 0x61620000);
+	for (uint32_t cap = 0; cap <= call.len; cap++)
+		for (uint32_t reply_cap = 0; reply_cap <= reply.len; reply_cap++) {
+			struct nfs_op op = read_call(&call, cap);
+
+			read_reply(&reply, reply_cap, &op);
+			cr_assert(op.operation == READ || op.operation == COMPOUND, "%u, %u: %u", cap, reply_cap, op.operation);
+			cr_assert(op.operation == READ || !op_has(&op, OP_HAS_FILE), "%u, %u", cap, reply_cap);
+			named |= op.operation == READ && cap < call.len;
+		}
+	cr_assert(named);
+}
+
 Test(nfs4, a_failed_operation_moves_nothing)
 {
 	struct body call = { .len = 0 }, reply = { .len = 0 };
