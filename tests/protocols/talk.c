@@ -12,6 +12,14 @@ enum {
 
 struct talk {
 	FILE *file;
+	GPtrArray *frames;	/* struct frame */
+};
+
+struct frame {
+	int64_t at_us;
+	unsigned number;
+	uint32_t len;
+	uint8_t bytes[];
 };
 
 static void
@@ -27,16 +35,37 @@ talk_new(const char *path)
 	/* magic of nanoseconds, version 2.4, zone, accuracy, snap length, link */
 	const uint32_t header[] = { 0xa1b23c4d, GUINT32_FROM_LE(4u << 16 | 2), 0, 0, FRAME_MOST, LINK_ETHERNET };
 
+	talk->frames = g_ptr_array_new_with_free_func(g_free);
 	talk->file = fopen(path, "wb");
 	g_assert(talk->file != NULL);
 	write_host(talk->file, header, G_N_ELEMENTS(header));
 	return talk;
 }
 
+static int
+by_time(gconstpointer a, gconstpointer b)
+{
+	const struct frame *one = *(struct frame *const *)a, *other = *(struct frame *const *)b;
+
+	if (one->at_us != other->at_us)
+		return one->at_us < other->at_us ? -1 : 1;
+	return one->number < other->number ? -1 : 1;
+}
+
 void
 talk_free(struct talk *talk)
 {
+	g_ptr_array_sort(talk->frames, by_time);
+	for (unsigned i = 0; i < talk->frames->len; i++) {
+		const struct frame *frame = talk->frames->pdata[i];
+		const uint32_t header[] = { (uint32_t)(START_S + frame->at_us / 1000000),
+			(uint32_t)(frame->at_us % 1000000 * 1000), frame->len, frame->len };
+
+		write_host(talk->file, header, G_N_ELEMENTS(header));
+		g_assert(fwrite(frame->bytes, 1, frame->len, talk->file) == frame->len);
+	}
 	g_assert(fclose(talk->file) == 0);
+	g_ptr_array_unref(talk->frames);
 	g_free(talk);
 }
 
@@ -88,12 +117,13 @@ put_headers(uint8_t *frame, const struct line *line, int direction, uint8_t prot
 }
 
 static void
-write_frame(const struct talk *talk, const uint8_t *frame, uint32_t len, int64_t at_us)
+write_frame(const struct talk *talk, const uint8_t *bytes, uint32_t len, int64_t at_us)
 {
-	const uint32_t header[] = { (uint32_t)(START_S + at_us / 1000000), (uint32_t)(at_us % 1000000 * 1000), len, len };
+	struct frame *frame = g_malloc(sizeof *frame + len);
 
-	write_host(talk->file, header, G_N_ELEMENTS(header));
-	g_assert(fwrite(frame, 1, len, talk->file) == len);
+	*frame = (struct frame){ .at_us = at_us, .number = talk->frames->len, .len = len };
+	memcpy(frame->bytes, bytes, len);
+	g_ptr_array_add(talk->frames, frame);
 }
 
 static void

@@ -20,7 +20,7 @@ enum {
 
 struct talk;
 
-/* The file is made anew; it aborts when that fails. */
+/* The file is made anew, and written at the end in the order of time; it aborts when that fails. */
 struct talk *talk_new(const char *path);
 void talk_free(struct talk *talk);
 
