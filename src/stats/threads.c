@@ -125,9 +125,12 @@ begin_spell(struct threads *threads)
 	if (threads->spells == SPELLS) {
 		for (unsigned i = 1; i < SPELLS / 2; i++) {
 			struct served *other = threads->call[i];
+			unsigned room = threads->room[i];
 
 			threads->call[i] = threads->call[2 * i];
+			threads->room[i] = threads->room[2 * i];
 			threads->call[2 * i] = other;
+			threads->room[2 * i] = room;
 			threads->count[i] = threads->count[2 * i];
 		}
 		threads->spells = SPELLS / 2;

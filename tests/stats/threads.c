@@ -412,3 +412,39 @@ Test(threads, samples)
 	threads_free(part[1]);
 	g_free(made.op);
 }
+
+/*
+ * Parts of any length, more of them than are kept apart: a long one may come
+ * into the place of a short one. What is kept stays what it was, so that the
+ * fit of equal parts is that of one of them.
+ */
+Test(threads, many_parts_of_all_lengths)
+{
+	struct server server = { .threads = 8, .law = EXPONENTIAL, .quiet = 0.6, .busy = 1.3, .calls = 2000 };
+	struct made made = make(&server, 12);
+	struct threads *whole = threads_new();
+	struct thread_pool pool[THREADS_SERVERS];
+	uint64_t state = 12;
+
+	for (unsigned part = 0; part < 60; part++) {
+		struct threads *one = threads_new();
+		unsigned calls = part < 40 ? build_random(&state, made.count) : made.count;
+
+		for (unsigned i = 0; i < calls; i++) {
+			struct nfs_op op = made.op[i];
+			int64_t later_ns = part * INT64_C(100000) * NS_PER_MS;
+
+			op.call_first_ns += later_ns;
+			op.call_last_ns += later_ns;
+			op.reply_first_ns += later_ns;
+			op.reply_last_ns += later_ns;
+			threads_add(one, &op);
+		}
+		threads_merge(whole, one);
+		threads_free(one);
+	}
+	cr_assert_eq(threads_judge(whole, true, pool), 1);
+	assert_near(&pool[0].fit, 8, "parts", EXPONENTIAL);
+	threads_free(whole);
+	g_free(made.op);
+}
