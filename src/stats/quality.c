@@ -110,8 +110,8 @@ judge_tls(const struct evidence *evidence, struct quality_reason *reason)
 		g_string_append_printf(text, "%s%" G_GUINT64_FORMAT " datagrams", tcp->tls_connections > 0 ? ", " : "",
 		    facts->udp.tls);
 	if (facts->rpc.tls_asked > 0)
-		g_string_append_printf(text, "; clients asked for it %" G_GUINT64_FORMAT " times, servers agreed %"
-		    G_GUINT64_FORMAT " times", facts->rpc.tls_asked, facts->rpc.tls_agreed);
+		g_string_append_printf(text, "; calls that ask for it %" G_GUINT64_FORMAT ", replies that agree %"
+		    G_GUINT64_FORMAT, facts->rpc.tls_asked, facts->rpc.tls_agreed);
 	reason->text = g_string_free(g_steal_pointer(&text), FALSE);
 	return true;
 }
