@@ -147,6 +147,7 @@ limit_capabilities(struct rights *rights, enum phase phase)
 
 /* ---- system calls ---- */
 
+#if FILTERS_SYSTEM_CALLS
 /* A row's condition with what is only known now; how many there are of them. */
 static unsigned
 condition_of(const struct rights *rights, const struct call *call, int socket, struct scmp_arg_cmp *condition)
@@ -193,7 +194,6 @@ add_calls(const struct rights *rights, scmp_filter_ctx filter, enum phase phase,
 	return 0;
 }
 
-#if FILTERS_SYSTEM_CALLS
 static void
 filter_calls(struct rights *rights, enum phase phase, int socket)
 {
