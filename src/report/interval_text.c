@@ -43,7 +43,7 @@ paint(const struct sheet *sheet, const char *sequence)
 		fputs(sequence, sheet->out);
 }
 
-/* In lines of the page's width, which print_wrapped() breaks. */
+/* In lines of the page's width, or one line where the table is wider anyway. */
 static void
 print_wrapped_lines(const struct sheet *sheet, const char *lead, const char *line)
 {
@@ -55,9 +55,15 @@ print_wrapped_lines(const struct sheet *sheet, const char *lead, const char *lin
 		return;
 	print_wrapped(memory, lead, line);
 	fclose(memory);
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '\n' && i + 1 < size && sheet->interval->report->two_sided) {
+			i += strspn(text + i + 1, " ");
+			fputc(' ', sheet->out);
+			continue;
+		}
 		*sheet->lines += text[i] == '\n';
-	fwrite(text, 1, size, sheet->out);
+		fputc(text[i], sheet->out);
+	}
 }
 
 /* ---- numbers ---- */

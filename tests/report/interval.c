@@ -159,11 +159,12 @@ Test(interval, both_sides_say_who)
 	make(&made, 2, PAIR_CLIENT);
 	add_pairs(&made, PROC_READ, 100);
 	made.interval.lag_ns = 1230000000;
+	made.interval.dropped_by_kernel = 17;
 	fixture_finish(&made.fixture);
 	text = text_of(&made, &lines);
 	cr_assert_not_null(strstr(text,
 	    "  p99   now again error   server  network   client\n"
-	    "22:13:25  20 ops/s, read 164kB/s; time: server 75%, network 25%; lag 1.23s\n"
+	    "22:13:25  20 ops/s, read 164kB/s; time: server 75%, network 25%; lag 1.23s; DROPPED by the kernel: 17\n"
 	    "3 READ            20  164k    8K  402us  402us  402us     .     .     .    300us    102us        -\n"), "%s", text);
 	free(text);
 	fixture_clear(&made.fixture);
