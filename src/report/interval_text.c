@@ -26,7 +26,7 @@ struct sheet {
 	FILE *out;
 	unsigned *lines;
 	enum pair_side side;	/* whose calls are shown */
-	double seconds;
+	double seconds;		/* not above 0: the clock was set back */
 };
 
 static void
@@ -84,12 +84,16 @@ format_size(char text[FORMAT_SIZE], double bytes)
 	return text;
 }
 
-/* A count a second: "0.2" rather than none, and "." for none. */
+/* A count a second: "0.2" rather than none, "." for none, and "-" when a clock that was set back tells no time. */
 static const char *
-format_rate(char text[FORMAT_SIZE], double rate)
+format_rate(char text[FORMAT_SIZE], const struct sheet *sheet, uint64_t count)
 {
-	if (rate <= 0)
+	double rate = sheet->seconds > 0 ? (double)count / sheet->seconds : 0;
+
+	if (count == 0)
 		return ".";
+	if (sheet->seconds <= 0)
+		return "-";
 	if (rate < 9.95)
 		g_snprintf(text, FORMAT_SIZE, "%.1f", rate);
 	else
@@ -222,8 +226,8 @@ print_row(const struct sheet *sheet, const struct side_row *row)
 	char text[FORMAT_SIZE];
 
 	print_name(sheet, &row->key);
-	fprintf(sheet->out, " %5s", format_rate(text, (double)row->count / sheet->seconds));
-	fprintf(sheet->out, " %5s", format_rate(text, (double)row->bytes / sheet->seconds));
+	fprintf(sheet->out, " %5s", format_rate(text, sheet, row->count));
+	fprintf(sheet->out, " %5s", format_rate(text, sheet, row->bytes));
 	fprintf(sheet->out, " %5s", row->sized > 0 && row->bytes > 0 ?
 	    format_size(text, (double)row->bytes / (double)row->sized) : ".");
 	fprintf(sheet->out, " %6s", format_quantile(text, latency, 500));
@@ -295,7 +299,7 @@ print_left_out(const struct sheet *sheet, const struct side_line *const *lines, 
 		return;
 	for (unsigned i = from; i < count; i++)
 		calls += lines[i]->row.count;
-	fprintf(sheet->out, "%-*s %5s", ROW_NAME, "others (-v)", format_rate(text, (double)calls / sheet->seconds));
+	fprintf(sheet->out, "%-*s %5s", ROW_NAME, "others (-v)", format_rate(text, sheet, calls));
 	end_line(sheet);
 }
 
@@ -365,12 +369,11 @@ append_traffic(GString *line, const struct sheet *sheet, const struct sum *sum)
 			    "no NFS call answered" : "no NFS call", sum->packets);
 		return;
 	}
-	g_string_append_printf(line, "%s ops/s", format_rate(text, (double)sum->calls / sheet->seconds));
+	g_string_append_printf(line, "%s ops/s", format_rate(text, sheet, sum->calls));
 	if (sum->read_bytes > 0)
-		g_string_append_printf(line, ", read %sB/s", format_rate(text, (double)sum->read_bytes / sheet->seconds));
+		g_string_append_printf(line, ", read %sB/s", format_rate(text, sheet, sum->read_bytes));
 	if (sum->written_bytes > 0)
-		g_string_append_printf(line, ", write %sB/s",
-		    format_rate(text, (double)sum->written_bytes / sheet->seconds));
+		g_string_append_printf(line, ", write %sB/s", format_rate(text, sheet, sum->written_bytes));
 }
 
 static void
@@ -522,7 +525,7 @@ interval_text(const struct interval *interval, const struct text_style *style, u
 	struct sheet sheet = {
 		.interval = interval, .style = style, .out = out, .lines = lines,
 		.side = report_has_side(interval->report, PAIR_CLIENT) ? PAIR_CLIENT : PAIR_SERVER,
-		.seconds = (double)MAX(interval->to_ns - interval->from_ns, 1) / NS_PER_S,
+		.seconds = (double)(interval->to_ns - interval->from_ns) / NS_PER_S,
 	};
 	struct sum sum = sum_of(&sheet);
 

@@ -215,7 +215,22 @@ Test(interval, a_server_that_hangs)
 	fixture_clear(&made.fixture);
 }
 
-/* A line an interval, 21 of them behind the first header. */
+Test(interval, a_clock_that_was_set_back_gives_no_rate)
+{
+	struct made made;
+
+	make(&made, 1, PAIR_CLIENT);
+	add_calls(&made, PROC_READ, 1);
+	made.interval.from_ns = made.interval.to_ns + 1;
+	fixture_finish(&made.fixture);
+	assert_text(&made,
+	    "2023-11-14 UTC ops/s   B/s  size    p50    p95    p99   now again error\n"
+	    "22:13:25  - ops/s, read -B/s\n"
+	    "3 READ             -     -    8K  402us  402us  402us     .     .     1\n");
+	fixture_clear(&made.fixture);
+}
+
+/* Two lines an interval. */
 Test(interval, the_header_comes_again_after_a_screen)
 {
 	struct made made;
