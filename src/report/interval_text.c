@@ -15,6 +15,7 @@
 
 enum {
 	ROW_NAME = 14,		/* columns of an operation's name */
+	ROW_RATE = 6,		/* and of the rate behind it, with the space between them */
 	ROWS = 12,		/* operations of an interval, unless verbose */
 	FINDINGS = 5,		/* the same of findings */
 	SCREEN_LINES = 22,	/* from one header to the next */
@@ -145,18 +146,22 @@ print_header(const struct sheet *sheet)
 	end_line(sheet);
 }
 
+/* Name and rate: a name that is too long takes room that the rate leaves, or a line of its own. */
 static void
-print_name(const struct sheet *sheet, const struct row_key *key)
+print_name(const struct sheet *sheet, const struct row_key *key, const char *rate)
 {
+	const int columns = ROW_NAME + ROW_RATE;
 	char version[NAME_SIZE], procedure[NAME_SIZE], name[2 * NAME_SIZE];
 
 	row_names(key, version, procedure);
 	g_snprintf(name, sizeof(name), row_key_is_others(key) ? "others" : "%s %s", version, procedure);
-	fprintf(sheet->out, "%-*s", ROW_NAME, name);
-	if (strlen(name) <= ROW_NAME)
+	fputs(name, sheet->out);
+	if (strlen(name) + 1 + strlen(rate) <= (size_t)columns) {
+		fprintf(sheet->out, "%*s", columns - (int)strlen(name), rate);
 		return;
+	}
 	end_line(sheet);
-	fprintf(sheet->out, "%*s", ROW_NAME, "");
+	fprintf(sheet->out, "%*s", columns, rate);
 }
 
 /* NULL: no call of it was matched. */
@@ -225,8 +230,7 @@ print_row(const struct sheet *sheet, const struct side_row *row)
 	const struct dist *latency = &row->latency[sheet->side];
 	char text[FORMAT_SIZE];
 
-	print_name(sheet, &row->key);
-	fprintf(sheet->out, " %5s", format_rate(text, sheet, row->count));
+	print_name(sheet, &row->key, format_rate(text, sheet, row->count));
 	fprintf(sheet->out, " %5s", format_rate(text, sheet, row->bytes));
 	fprintf(sheet->out, " %5s", row->sized > 0 && row->bytes > 0 ?
 	    format_size(text, (double)row->bytes / (double)row->sized) : ".");

@@ -131,6 +131,29 @@ Test(interval, one_side_in_eighty_columns)
 	fixture_clear(&made.fixture);
 }
 
+/* SETCLIENTID of NFSv4.0 has a character too many for its column, SETCLIENTID_CONFIRM nine. */
+Test(interval, long_names)
+{
+	struct made made;
+
+	make(&made, 1, PAIR_CLIENT);
+	for (uint32_t operation = 35; operation <= 36; operation++) {
+		struct nfs_op op = build_op(1, 0, 400500);
+
+		op.version = 4;
+		op.operation = operation;
+		fixture_add_alone(&made.fixture, 0, &op);
+	}
+	fixture_finish(&made.fixture);
+	assert_text(&made,
+	    "2023-11-14 UTC ops/s   B/s  size    p50    p95    p99   now again error\n"
+	    "22:13:25  0.4 ops/s\n"
+	    "4.0 SETCLIENTID  0.2     .     .  402us  402us  402us     .     .     .\n"
+	    "4.0 SETCLIENTID_CONFIRM\n"
+	    "                 0.2     .     .  402us  402us  402us     .     .     .\n");
+	fixture_clear(&made.fixture);
+}
+
 Test(interval, drops_are_told_where_there_are_any)
 {
 	struct made made;
