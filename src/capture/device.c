@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/errors.h"
 #include "capture/interfaces.h"
+#include "capture/ports.h"
 #include "capture/segment.h"
 
 enum {
@@ -154,16 +155,6 @@ limit_bytes(struct bpf_program *program, uint32_t snaplen)
 			program->bf_insns[i].k = snaplen;
 }
 
-/*
- * A keyword vlan moves all that is behind it in the text by a tag, whatever the
- * brackets are. Where the kernel took the tag off, it moves by nothing.
- */
-static char *
-behind_tags(const char *filter)
-{
-	return g_strdup_printf("(%s) or (vlan and ((%s) or (vlan and (%s))))", filter, filter, filter);
-}
-
 /* Compiled on the live handle: where the kernel took the VLAN tags off, vlan must ask it for them. */
 static bool
 compile(struct device *device, const struct device_config *config, struct bpf_program *program, GError **error)
@@ -171,7 +162,7 @@ compile(struct device *device, const struct device_config *config, struct bpf_pr
 	g_autofree char *tagged = NULL;
 
 	if (config->filter != NULL && config->behind_tags && device->link_type == DLT_EN10MB) {
-		tagged = behind_tags(config->filter);
+		tagged = ports_behind_tags(config->filter);
 		if (pcap_compile(device->pcap, program, tagged, 1, PCAP_NETMASK_UNKNOWN) == 0)
 			return true;
 	}
