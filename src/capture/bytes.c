@@ -65,6 +65,13 @@ bytes_on_gone(struct bytes *bytes, bytes_gone_fn *gone, void *context)
 	bytes->context = context;
 }
 
+void
+bytes_on_wait(struct bytes *bytes, bytes_wait_fn *wait, void *context)
+{
+	bytes->wait = wait;
+	bytes->wait_context = context;
+}
+
 /* From the ring's end to its start. */
 static void
 turn(struct bytes *bytes)
@@ -85,6 +92,8 @@ bytes_read_more(struct bytes *bytes, size_t want)
 		ssize_t len;
 		size_t room;
 
+		if (bytes->wait != NULL && !bytes->wait(bytes->wait_context, bytes->fd))
+			return false;
 		if (bytes->filled == bytes->ring + CHUNK * CHUNKS)
 			turn(bytes);
 		room = CHUNK - (size_t)(bytes->filled - bytes->ring) % CHUNK;

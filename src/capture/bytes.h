@@ -14,6 +14,9 @@ enum { BYTES_MOST = 512 * 1024 };	/* that can be asked for at once */
 /* From here to there, what was lent out is about to be overwritten. */
 typedef void bytes_gone_fn(void *context, const uint8_t *from, const uint8_t *to);
 
+/* Before a read that may have to wait, of this descriptor. False: the input ends here. */
+typedef bool bytes_wait_fn(void *context, int fd);
+
 struct bytes {
 	const uint8_t *place;	/* the next byte */
 	uint8_t *filled;	/* behind the last byte that was read */
@@ -23,6 +26,8 @@ struct bytes {
 	int error;		/* errno of a read that failed; 0: none did */
 	bytes_gone_fn *gone;
 	void *context;
+	bytes_wait_fn *wait;
+	void *wait_context;
 };
 
 /* Takes fd, and starts with len bytes (a few) that were read from it before. NULL, and fd not taken: no memory. */
@@ -31,6 +36,8 @@ struct bytes *bytes_new(int fd, const void *first, size_t len);
 void bytes_free(struct bytes *bytes);
 /* Without a listener bytes are lent until the next bytes_look. */
 void bytes_on_gone(struct bytes *bytes, bytes_gone_fn *gone, void *context);
+/* Without a listener a pipe is waited for in read(2). */
+void bytes_on_wait(struct bytes *bytes, bytes_wait_fn *wait, void *context);
 bool bytes_read_more(struct bytes *bytes, size_t want);
 
 /*

@@ -87,15 +87,18 @@ open_input(const char *path, int descriptor)
 
 /* Waits for a FIFO's first writer as open() would have; reading waits from here on. */
 static int
-settle_input(int fd)
+settle_input(int fd, bytes_wait_fn *wait_for, void *context)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
 
 	if (flags < 0 || (flags & O_NONBLOCK) == 0)
 		return fd;
-	while (poll(&wait, 1, -1) < 0 && errno == EINTR)
-		continue;
+	if (wait_for != NULL)
+		wait_for(context, fd);
+	else
+		while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+			continue;
 	fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
 	return fd;
 }
@@ -407,11 +410,11 @@ keeper_process(const struct keeper *keeper)
 }
 
 int
-keeper_input(struct keeper *keeper, const char *path)
+keeper_input(struct keeper *keeper, const char *path, bytes_wait_fn *wait, void *context)
 {
-	if (keeper != NULL)
-		return settle_input(ask(keeper, VERB_INPUT, find(keeper->inputs, path), 0));
-	return settle_input(open_input(path, -1));
+	int fd = keeper != NULL ? ask(keeper, VERB_INPUT, find(keeper->inputs, path), 0) : open_input(path, -1);
+
+	return settle_input(fd, wait, context);
 }
 
 int

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/bytes.h"
 #include "capture/target.h"
 
 struct keeper;
@@ -46,8 +47,8 @@ pid_t keeper_process(const struct keeper *keeper);
 
 /* ---- the verbs: -1 and errno when it cannot be done; EACCES: not a name that it knows ---- */
 
-/* Open for reading; the first writer of a FIFO is waited for. The caller's to close. */
-int keeper_input(struct keeper *keeper, const char *path);
+/* Open for reading; the first writer of a FIFO is waited for, by wait unless it is NULL. The caller's to close. */
+int keeper_input(struct keeper *keeper, const char *path, bytes_wait_fn *wait, void *context);
 /*
  * An output as target.h has it. *target is for keeper_commit or keeper_drop,
  * which take it; the descriptor is the caller's, to be closed before the commit.

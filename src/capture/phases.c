@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -148,6 +149,8 @@ const struct call phase_calls[] = {
 	ALLOW("recvmsg", BOTH),
 	ALLOW("getsockopt", RUN),
 	ALLOW("setsockopt", RUN, IS(1, SOL_SOCKET)),
+	/* libpcap takes the ring down before it closes its socket, which does it, too */
+	REFUSE("setsockopt", EACCES, IS(1, SOL_PACKET)),
 	ALLOW("getsockname", RUN),
 	ALLOW("getpeername", RUN),
 

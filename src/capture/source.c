@@ -29,6 +29,7 @@ struct source {
 	struct bytes *bytes;
 	const struct file_format *format;
 	void *file;
+	const struct source_config *config;
 	const struct filter *filter;	/* NULL: none */
 	bool is_regular;
 	bool is_stdin;
@@ -83,11 +84,13 @@ fail(const struct source *source, GError **error, const char *problem)
 }
 
 static bool
-open_file(struct source *source, struct keeper *keeper, GError **error)
+open_file(struct source *source, GError **error)
 {
+	const struct source_config *config = source->config;
 	struct stat status;
 
-	source->fd = source->is_stdin ? dup(STDIN_FILENO) : keeper_input(keeper, source->name);
+	source->fd = source->is_stdin ? dup(STDIN_FILENO) :
+	    keeper_input(config->keeper, source->name, config->wait, config->wait_context);
 	if (source->fd < 0 || fstat(source->fd, &status) != 0)
 		return fail(source, error, g_strerror(errno));
 	if (S_ISDIR(status.st_mode))
@@ -104,7 +107,11 @@ read_first(struct source *source)
 {
 	source->first_len = 0;
 	while (source->first_len < MAGIC_BYTES) {
-		ssize_t len = read(source->fd, source->first + source->first_len, MAGIC_BYTES - source->first_len);
+		ssize_t len;
+
+		if (source->config->wait != NULL && !source->config->wait(source->config->wait_context, source->fd))
+			return true;
+		len = read(source->fd, source->first + source->first_len, MAGIC_BYTES - source->first_len);
 
 		if (len < 0 && errno == EINTR)
 			continue;
@@ -198,6 +205,7 @@ open_format(struct source *source, GError **error)
 	if (source->bytes == NULL)
 		return fail(source, error, g_strerror(ENOMEM));
 	source->fd = -1;
+	bytes_on_wait(source->bytes, source->config->wait, source->config->wait_context);
 	source->file = source->format->open(source->bytes, text);
 	if (source->file == NULL)
 		return fail(source, error, text);
@@ -226,10 +234,9 @@ source_open(const char *path, const struct source_config *config, GError **error
 	source->facts.name = source->name;
 	source->facts.dropped_by_kernel = -1;
 	source->fd = -1;
-	if (config == NULL)
-		config = &plain;
-	if (open_file(source, config->keeper, error) && check_magic(source, error) &&
-	    open_format(source, error) && set_filter(source, config->filter, error))
+	source->config = config != NULL ? config : &plain;
+	if (open_file(source, error) && check_magic(source, error) &&
+	    open_format(source, error) && set_filter(source, source->config->filter, error))
 		return source;
 	source_free(source);
 	return NULL;

@@ -17,6 +17,8 @@ struct source;
 struct source_config {
 	const struct filter *filter;	/* NULL: all packets; those that it drops count in the frame numbers */
 	struct keeper *keeper;		/* NULL: files are opened with the program's own rights */
+	bytes_wait_fn *wait;		/* before each read that may have to wait; NULL: read(2) waits */
+	void *wait_context;
 };
 
 struct source_facts {

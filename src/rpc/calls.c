@@ -201,16 +201,19 @@ is_near(const struct peer *peer, uint32_t xid)
 }
 
 void
-calls_waiting_add(struct calls_waiting *sum, const struct calls *calls, int64_t now_ns)
+calls_each_waiting(const struct calls *calls, int64_t now_ns, op_sink_fn *each, void *context)
 {
 	const struct call *call = outstanding_oldest(calls->table);
 
 	for (; call != NULL; call = outstanding_newer(calls->table, call)) {
+		struct nfs_op op;
+
 		if (call->foreign || call->unproven || outcome_of(call, now_ns, CALL_CAPTURE_OVER) == OP_LOST_IN_CAPTURE)
 			continue;
-		sum->count++;
-		if (sum->oldest_ns == 0 || call->op.call_first_ns < sum->oldest_ns)
-			sum->oldest_ns = call->op.call_first_ns;
+		op = call->op;
+		op.outcome = OP_IN_FLIGHT;
+		op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
+		each(context, &op);
 	}
 }
 

@@ -52,13 +52,12 @@ struct stream_sink calls_sink(struct calls *calls);
 /* Who is to keep what messages say of the hosts; borrowed, NULL: nobody. */
 void calls_set_hosts(struct calls *calls, struct hosts *hosts);
 const struct rpc_counters *calls_counters(const struct calls *calls);
-/* Calls that are known to wait for a reply; one whose reply the capture may have lost is not. */
-struct calls_waiting {
-	uint64_t count;
-	int64_t oldest_ns;		/* the earliest call_first of them; 0: none waits */
-};
-/* Adds those of one shard to a sum that begins as zeros; now_ns: the capture's time. Linear in the calls outstanding. */
-void calls_waiting_add(struct calls_waiting *sum, const struct calls *calls, int64_t now_ns);
+/*
+ * Those that are known to wait for a reply at the capture's time now_ns, as ops
+ * with the outcome OP_IN_FLIGHT, oldest first; one whose reply the capture may
+ * have lost is not.
+ */
+void calls_each_waiting(const struct calls *calls, int64_t now_ns, op_sink_fn *each, void *context);
 /* Adds the counters of one shard to a sum that begins as zeros. */
 void rpc_counters_add(struct rpc_counters *sum, const struct rpc_counters *part);
 

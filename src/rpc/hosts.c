@@ -37,6 +37,23 @@ hosts_new(void)
 	return hosts;
 }
 
+struct hosts *
+hosts_copy(const struct hosts *hosts)
+{
+	struct hosts *copy = hosts_new();
+
+	g_array_append_vals(copy->host, hosts->host->data, hosts->host->len);
+	g_array_append_vals(copy->port, hosts->port->data, hosts->port->len);
+	for (unsigned i = 0; i < copy->host->len; i++) {
+		struct host_facts *host = &g_array_index(copy->host, struct host_facts, i);
+
+		for (unsigned text = 0; text < SAID_TEXTS; text++)
+			host->text[text] = g_strdup(host->text[text]);
+	}
+	copy->overflow = hosts->overflow;
+	return copy;
+}
+
 void
 hosts_free(struct hosts *hosts)
 {

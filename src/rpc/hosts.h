@@ -30,6 +30,8 @@ struct host_port {
 struct hosts;
 
 struct hosts *hosts_new(void);
+/* The same with memory of its own. */
+struct hosts *hosts_copy(const struct hosts *hosts);
 void hosts_free(struct hosts *hosts);
 /* What a host said: the client in a call, the server in a reply. */
 void hosts_note(struct hosts *hosts, const struct net_endpoint *host, enum host_role role, const struct nfs_said *said);

@@ -17,21 +17,27 @@ static const uint64_t held_bytes = UINT64_C(256) << 20;
 static const uint64_t full_bytes = UINT64_C(1) << 30;
 
 static uint64_t
-scaled(const struct correlation_config *config, uint64_t cap)
+scaled(const struct options *options, unsigned captures, uint64_t cap)
 {
-	uint64_t memory = config->options->max_memory;
+	uint64_t memory = options->max_memory;
 
-	return memory == 0 ? cap : (uint64_t)((double)cap * (double)memory / (double)(full_bytes * config->count));
+	return memory == 0 ? cap : (uint64_t)((double)cap * (double)memory / (double)(full_bytes * captures));
 }
 
-static struct pipeline_limits
-limits_of(const struct correlation_config *config)
+struct pipeline_limits
+correlation_limits(const struct options *options, unsigned captures)
 {
 	return (struct pipeline_limits){
-		.connections = (uint32_t)MIN(scaled(config, CONNECTIONS), 1u << 28),
-		.calls = (uint32_t)MIN(scaled(config, CALLS), 1u << 27),
-		.held_bytes = scaled(config, held_bytes),
+		.connections = (uint32_t)MIN(scaled(options, captures, CONNECTIONS), 1u << 28),
+		.calls = (uint32_t)MIN(scaled(options, captures, CALLS), 1u << 27),
+		.held_bytes = scaled(options, captures, held_bytes),
 	};
+}
+
+uint32_t
+correlation_unmatched(const struct options *options, unsigned captures)
+{
+	return (uint32_t)CLAMP(scaled(options, captures, UNMATCHED), 1024, 1u << 24);
 }
 
 static void
@@ -50,7 +56,7 @@ open_feed(const struct correlation_config *config, unsigned capture, struct aggr
 	struct feed_config feed = {
 		.paths = config->captures[capture],
 		.source = config->source,
-		.limits = limits_of(config),
+		.limits = correlation_limits(config->options, config->count),
 		.aggregate = aggregate,
 		.capture = capture,
 		.threaded = threaded,
@@ -61,21 +67,22 @@ open_feed(const struct correlation_config *config, unsigned capture, struct aggr
 	return feed_new(&feed, error);
 }
 
-/*
- * The calls in flight that a capture is asked for: its side's, and a server's
- * capture alone for connections, too. The roles of two captures may turn out to
- * be exchanged, and then what is missing is counted from the files once more.
- */
-static unsigned
-views_of(const struct correlation_config *config, unsigned capture, bool exchanged)
+unsigned
+correlation_views(unsigned captures, unsigned capture, enum side_option side, bool exchanged, bool has_streams)
 {
 	unsigned inside = 1u << CONCURRENCY_INSIDE, outside = 1u << CONCURRENCY_OUTSIDE;
 
-	if (config->count == 1)
-		return config->options->side == SIDE_CLIENT ? outside : inside | outside;
-	if (config->has_streams)
+	if (captures == 1)
+		return side == SIDE_CLIENT ? outside : inside | outside;
+	if (has_streams)
 		return inside | outside;
 	return (capture == 0) != exchanged ? inside : outside;
+}
+
+static unsigned
+views_of(const struct correlation_config *config, unsigned capture, bool exchanged)
+{
+	return correlation_views(config->count, capture, config->options->side, exchanged, config->has_streams);
 }
 
 /* One run's objects. Decoding threads have aggregates of their own, merged at the end. */
@@ -116,7 +123,7 @@ open_run(struct run *run, const int64_t *hints_ns, GError **error)
 			.clock_mode = options->clock_mode,
 			.clock_given_ns = options->clock_given_ns,
 			.keep_roles = options->swap,
-			.limit = (uint32_t)CLAMP(scaled(config, UNMATCHED), 1024, 1u << 24),
+			.limit = correlation_unmatched(options, config->count),
 			.hints_ns = hints_ns,
 		};
 

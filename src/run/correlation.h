@@ -42,4 +42,15 @@ void correlation_clear(struct correlation *result);
 /* Bytes read and in all, of every capture. */
 void correlation_position(const struct correlation *result, uint64_t *done, uint64_t *all);
 
+/* Caps of one of so many captures: of its pipeline, and of its ops that wait for their counterparts. */
+struct pipeline_limits correlation_limits(const struct options *options, unsigned captures);
+uint32_t correlation_unmatched(const struct options *options, unsigned captures);
+/*
+ * The calls in flight that a capture is asked for, as aggregate_watch takes them:
+ * its side's (side: of a single capture), and a server's capture alone for
+ * connections, too. The roles of two captures may turn out to be exchanged, and
+ * what is missing then can be counted from files once more, from streams not.
+ */
+unsigned correlation_views(unsigned captures, unsigned capture, enum side_option side, bool exchanged, bool has_streams);
+
 #endif

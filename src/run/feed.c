@@ -1,11 +1,18 @@
 #include "run/feed.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 enum {
 	BATCH_OPS = 64,
 	BATCH_EVENTS = 64,
 	BATCHES = 16,		/* between a decoding thread and its reader */
 	STEP_PACKETS = 256,
 	WAIT_US = 100 * 1000,
+	LIVE_BATCHES = 256,	/* behind which a live stream is not read on */
+	QUIET_MS = 1000,	/* without a byte of a live stream: nothing belongs in front of what waits */
 };
 
 struct batch {
@@ -31,6 +38,21 @@ struct feed {
 	unsigned at, event_at;
 	gint cancelled;			/* atomic */
 	bool over;			/* the last batch was handed over */
+	struct live *live;		/* NULL: a file, or a stream that is waited for */
+};
+
+/* Of a stream that nobody waits for. The decoder holds the lock but where it may have to wait. */
+struct live {
+	const char *const *paths;
+	struct source_config source;
+	struct pipeline_limits limits;
+	feed_wake_fn *wake;
+	void *wake_context;
+	GMutex lock;
+	GCond changed;
+	unsigned asked;			/* others that want the lock: they come first */
+	int stop_fd;			/* an eventfd: readable once the stream is to end */
+	GError *error;			/* it could not be opened */
 };
 
 static struct batch *
@@ -55,6 +77,8 @@ hand_over(struct feed *feed)
 	if (feed->aggregate != NULL && batch->count > 0)
 		aggregate_add_ops(feed->aggregate, feed->capture, batch->op, batch->count);
 	g_async_queue_push(feed->full, batch);
+	if (feed->live != NULL)
+		feed->live->wake(feed->live->wake_context);
 }
 
 static void
@@ -132,6 +156,159 @@ feed_new(const struct feed_config *config, GError **error)
 	return feed;
 }
 
+/* ---- a live stream ---- */
+
+/* The lock is held. Others that want it come in between. */
+static void
+let_in(struct live *live)
+{
+	while (live->asked > 0)
+		g_cond_wait(&live->changed, &live->lock);
+}
+
+static bool
+is_stopped(const struct live *live)
+{
+	struct pollfd stop = { .fd = live->stop_fd, .events = POLLIN };
+
+	return poll(&stop, 1, 0) > 0;
+}
+
+/* The lock is held but while waiting. False: the stream is to end, or nothing came in time; -1: there is all of it. */
+static bool
+wait_readable(struct live *live, int fd, int timeout_ms)
+{
+	struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = live->stop_fd, .events = POLLIN } };
+	int ready;
+
+	g_mutex_unlock(&live->lock);
+	do
+		ready = poll(polls, G_N_ELEMENTS(polls), timeout_ms);
+	while (ready < 0 && errno == EINTR);
+	g_mutex_lock(&live->lock);
+	let_in(live);
+	return ready > 0 && (polls[1].revents & POLLIN) == 0;
+}
+
+/* While the reader is behind, no more is read. */
+static void
+wait_for_reader(struct feed *feed)
+{
+	struct live *live = feed->live;
+
+	while (g_async_queue_length(feed->full) > LIVE_BATCHES && !is_stopped(live)) {
+		g_cond_wait_until(&live->changed, &live->lock, g_get_monotonic_time() + WAIT_US);
+		let_in(live);
+	}
+}
+
+/* A bytes_wait_fn: the pipeline is at rest, whatever it had is given out. */
+static bool
+wait_for_bytes(void *context, int fd)
+{
+	struct feed *feed = context;
+	struct live *live = feed->live;
+
+	flush(feed, false);
+	wait_for_reader(feed);
+	if (wait_readable(live, fd, QUIET_MS))
+		return true;
+	if (is_stopped(live))
+		return false;
+	if (feed->pipeline != NULL)
+		pipeline_pass_time(feed->pipeline, INT64_MAX);
+	flush(feed, false);
+	return wait_readable(live, fd, -1);
+}
+
+static gpointer
+decode_live(gpointer data)
+{
+	struct feed *feed = data;
+	struct live *live = feed->live;
+
+	g_mutex_lock(&live->lock);
+	feed->pipeline = pipeline_new(live->paths, &live->source, &live->limits, take_op, feed, &live->error);
+	if (feed->pipeline != NULL)
+		pipeline_set_event_sink(feed->pipeline, take_event);
+	while (feed->pipeline != NULL && pipeline_step(feed->pipeline, STEP_PACKETS))
+		let_in(live);
+	flush(feed, true);
+	g_mutex_unlock(&live->lock);
+	return NULL;
+}
+
+struct feed *
+feed_new_live(const struct feed_config *config, feed_wake_fn *wake, void *context)
+{
+	struct feed *feed = g_new0(struct feed, 1);
+	struct live *live = g_new0(struct live, 1);
+
+	*live = (struct live){ .paths = config->paths, .source = *config->source, .limits = config->limits,
+	    .wake = wake, .wake_context = context, .stop_fd = eventfd(0, EFD_CLOEXEC) };
+	live->source.wait = wait_for_bytes;
+	live->source.wait_context = feed;
+	g_mutex_init(&live->lock);
+	g_cond_init(&live->changed);
+	feed->live = live;
+	feed->event = config->event;
+	feed->event_context = config->event_context;
+	feed->capture = config->capture;
+	feed->full = g_async_queue_new_full(g_free);
+	feed->empty = g_async_queue_new_full(g_free);
+	feed->thread = g_thread_new("decode", decode_live, feed);
+	return feed;
+}
+
+void
+feed_stop(struct feed *feed)
+{
+	uint64_t one = 1;
+
+	(void)!write(feed->live->stop_fd, &one, sizeof one);
+	g_mutex_lock(&feed->live->lock);
+	g_cond_broadcast(&feed->live->changed);
+	g_mutex_unlock(&feed->live->lock);
+}
+
+bool
+feed_facts_now(struct feed *feed, struct capture_facts *facts, op_sink_fn *each, void *context)
+{
+	struct live *live = feed->live;
+	bool open;
+
+	g_atomic_int_inc(&live->asked);
+	g_mutex_lock(&live->lock);
+	open = feed->pipeline != NULL;
+	if (open)
+		pipeline_facts_now(feed->pipeline, facts, each, context);
+	/* where it was cut off by feed_stop is nobody's trouble */
+	if (open && is_stopped(live))
+		facts->trouble = NULL;
+	g_atomic_int_add(&live->asked, -1);
+	g_cond_broadcast(&live->changed);
+	g_mutex_unlock(&live->lock);
+	return open;
+}
+
+const GError *
+feed_error(const struct feed *feed)
+{
+	return feed->live->error;
+}
+
+static void
+live_free(struct live *live)
+{
+	if (live == NULL)
+		return;
+	close(live->stop_fd);
+	g_clear_error(&live->error);
+	g_cond_clear(&live->changed);
+	g_mutex_clear(&live->lock);
+	g_free(live);
+}
+
 /* The decoder may wait for an empty batch: it gets them until it has seen that it is to stop. */
 static void
 stop_thread(struct feed *feed)
@@ -160,6 +337,7 @@ feed_free(struct feed *feed)
 	g_async_queue_unref(feed->full);
 	g_async_queue_unref(feed->empty);
 	pipeline_free(feed->pipeline);
+	live_free(feed->live);
 	g_free(feed);
 }
 
@@ -193,6 +371,15 @@ hand_events(struct feed *feed)
 		feed->event(feed->event_context, feed->capture, &batch->event[feed->event_at++]);
 }
 
+static void
+begin_batch(struct feed *feed, struct batch *batch)
+{
+	feed->reading = batch;
+	feed->at = feed->event_at = 0;
+	feed->over = batch->last;
+	hand_events(feed);
+}
+
 const struct nfs_op *
 feed_peek(struct feed *feed, feed_wait_fn *wait, void *context)
 {
@@ -201,12 +388,28 @@ feed_peek(struct feed *feed, feed_wait_fn *wait, void *context)
 			return NULL;
 		if (feed->reading != NULL)
 			g_async_queue_push(feed->empty, g_steal_pointer(&feed->reading));
-		feed->reading = next_batch(feed, wait, context);
-		feed->at = feed->event_at = 0;
-		feed->over = feed->reading->last;
-		hand_events(feed);
+		begin_batch(feed, next_batch(feed, wait, context));
 	}
 	return &feed->reading->op[feed->at];
+}
+
+enum feed_state
+feed_try(struct feed *feed, const struct nfs_op **op)
+{
+	while (feed->reading == NULL || feed->at == feed->reading->count) {
+		struct batch *batch;
+
+		if (feed->over)
+			return FEED_END;
+		batch = g_async_queue_try_pop(feed->full);
+		if (batch == NULL)
+			return FEED_NOT_YET;
+		if (feed->reading != NULL)
+			g_async_queue_push(feed->empty, g_steal_pointer(&feed->reading));
+		begin_batch(feed, batch);
+	}
+	*op = &feed->reading->op[feed->at];
+	return FEED_OP;
 }
 
 void

@@ -459,12 +459,38 @@ gather(const struct pipeline *pipeline, struct source_facts *files, struct captu
 	facts->side_detected = side_of(&facts->tcp, &facts->detected_side);
 }
 
-void
-pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts)
+/* Who is told of the calls that wait. */
+struct waiting_sink {
+	struct capture_facts *facts;
+	op_sink_fn *each;
+	void *context;
+};
+
+static void
+note_waiting(void *context, const struct nfs_op *op)
 {
+	struct waiting_sink *sink = context;
+	struct capture_facts *facts = sink->facts;
+
+	facts->waiting++;
+	facts->waiting_since_ns = facts->waiting == 1 ? op->call_first_ns :
+	    min_ns(facts->waiting_since_ns, op->call_first_ns);
+	if (sink->each != NULL)
+		sink->each(sink->context, op);
+}
+
+void
+pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts, op_sink_fn *each, void *context)
+{
+	struct waiting_sink sink = { facts, each, context };
 	uint64_t ended = 0;
+	struct lines *lines;
 
 	*facts = pipeline->facts;
+	lines = lines_new();
+	lines_merge(lines, pipeline->lines);
+	facts->lines = lines;
+	facts->hosts = hosts_copy(pipeline->hosts);
 	if (pipeline->over) {
 		facts->files = g_memdup2(facts->files, facts->file_count * sizeof *facts->files);
 		facts->tcp.round_trip[0] = facts->tcp.round_trip[1] = (struct dist){ 0 };
@@ -475,11 +501,21 @@ pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts)
 	gather(pipeline, g_new0(struct source_facts, MAX(facts->file_count, 1)), facts);
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
 		stream_counters_add_open(&facts->tcp, pipeline->shard[i].stream);
-		calls_waiting_add(&facts->waiting, pipeline->shard[i].calls, pipeline->newest_ns);
+		calls_each_waiting(pipeline->shard[i].calls, pipeline->newest_ns, note_waiting, &sink);
 	}
 	for (unsigned outcome = 0; outcome < OP_OUTCOMES; outcome++)
 		ended += facts->rpc.outcomes[outcome];
 	facts->rpc.outcomes[OP_IN_FLIGHT] += facts->rpc.calls - ended;
+}
+
+void
+pipeline_count_records(const struct pipeline *pipeline, struct rpc_counters *counters)
+{
+	*counters = (struct rpc_counters){ 0 };
+	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
+		rpc_counters_add(counters, calls_counters(pipeline->shard[i].calls));
+		counters->hidden_records += stream_counters(pipeline->shard[i].stream)->hidden_records;
+	}
 }
 
 void
@@ -488,6 +524,8 @@ pipeline_facts_clear(struct capture_facts *facts)
 	dist_clear(&facts->tcp.round_trip[0]);
 	dist_clear(&facts->tcp.round_trip[1]);
 	g_free((void *)facts->files);
+	lines_free((struct lines *)facts->lines);
+	hosts_free((struct hosts *)facts->hosts);
 	*facts = (struct capture_facts){ 0 };
 }
 

@@ -58,10 +58,14 @@ void pipeline_position(const struct pipeline *pipeline, uint64_t *done, uint64_t
 const struct capture_facts *pipeline_facts(const struct pipeline *pipeline);
 /*
  * The same at any time between two calls, as if the capture ended now: calls
- * without a reply count as in flight, facts->waiting tells of them, and what
- * waits behind a hole does not count. Cleared by the caller; borrows as above.
+ * without a reply count as in flight, and what waits behind a hole does not
+ * count. Those that are known to wait for their reply go to each, as
+ * calls_each_waiting has them; NULL: nobody wants them. Facts are cleared by the
+ * caller; they borrow as above.
  */
-void pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts);
+void pipeline_facts_now(const struct pipeline *pipeline, struct capture_facts *facts, op_sink_fn *each, void *context);
+/* Of the facts now, those of records alone: it is quick. */
+void pipeline_count_records(const struct pipeline *pipeline, struct rpc_counters *counters);
 void pipeline_facts_clear(struct capture_facts *facts);
 /* Why reading stopped early: GError text, or NULL. */
 const char *pipeline_trouble(const struct pipeline *pipeline);

@@ -45,7 +45,8 @@ struct capture_facts {
 	struct stream_counters tcp;
 	struct datagram_counters udp;
 	struct rpc_counters rpc;
-	struct calls_waiting waiting;	/* while the capture goes on */
+	uint64_t waiting;		/* while the capture goes on: calls that wait for a reply, */
+	int64_t waiting_since_ns;	/* the earliest call_first of them; 0: none waits */
 	uint64_t paired_calls;		/* a client's: matched or partial */
 	uint64_t against_clock;		/* of its matched calls: request or reply is below zero by its aligned clock */
 	const struct hosts *hosts;	/* what hosts say of themselves; NULL: nothing was read; borrowed */

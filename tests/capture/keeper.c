@@ -100,15 +100,15 @@ Test(keeper, inputs_are_those_that_were_named)
 	write_file("b", "second");
 	write_file("c", "third");
 	keeper = start();
-	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 1)), "second");
-	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 0)), "first");
-	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 0)), "first");
-	cr_expect_eq(keeper_input(keeper, "c"), -1);
+	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 1), NULL, NULL), "second");
+	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 0), NULL, NULL), "first");
+	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 0), NULL, NULL), "first");
+	cr_expect_eq(keeper_input(keeper, "c", NULL, NULL), -1);
 	cr_expect_eq(errno, EACCES);
-	cr_expect_eq(keeper_input(keeper, g_ptr_array_index(outputs, 0)), -1);
+	cr_expect_eq(keeper_input(keeper, g_ptr_array_index(outputs, 0), NULL, NULL), -1);
 	cr_expect_eq(errno, EACCES);
 	g_remove(g_ptr_array_index(inputs, 0));
-	cr_expect_eq(keeper_input(keeper, g_ptr_array_index(inputs, 0)), -1);
+	cr_expect_eq(keeper_input(keeper, g_ptr_array_index(inputs, 0), NULL, NULL), -1);
 	cr_expect_eq(errno, ENOENT);
 	keeper_free(keeper);
 }
@@ -150,7 +150,7 @@ open_other(void *context)
 {
 	struct other *other = context;
 
-	expect_text(keeper_input(other->keeper, g_ptr_array_index(inputs, 1)), "file");
+	expect_text(keeper_input(other->keeper, g_ptr_array_index(inputs, 1), NULL, NULL), "file");
 	cr_assert_eq(write(other->tell, "", 1), 1);
 	return NULL;
 }
@@ -169,7 +169,7 @@ Test(keeper, a_fifo_that_nobody_writes_to_keeps_nobody_from_other_files, .timeou
 	other.tell = told[1];
 	cr_assert_eq(pthread_create(&writer, NULL, write_late, &told[0]), 0);
 	cr_assert_eq(pthread_create(&reader, NULL, open_other, &other), 0);
-	expect_text(keeper_input(other.keeper, g_ptr_array_index(inputs, 0)), "late");
+	expect_text(keeper_input(other.keeper, g_ptr_array_index(inputs, 0), NULL, NULL), "late");
 	pthread_join(writer, NULL);
 	pthread_join(reader, NULL);
 	keeper_free(other.keeper);
@@ -186,12 +186,12 @@ Test(keeper, no_room_for_a_descriptor_is_told)
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none.rlim_max = before.rlim_max;
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	fd = keeper_input(keeper, g_ptr_array_index(inputs, 0));
+	fd = keeper_input(keeper, g_ptr_array_index(inputs, 0), NULL, NULL);
 	error = errno;
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
 	cr_expect_eq(fd, -1);
 	cr_expect_eq(error, EMFILE);
-	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 0)), "first");
+	expect_text(keeper_input(keeper, g_ptr_array_index(inputs, 0), NULL, NULL), "first");
 	keeper_free(keeper);
 }
 

@@ -301,14 +301,14 @@ holds(int fd, const char *text)
 static int
 read_known(struct scene *scene)
 {
-	return holds(keeper_input(scene->keeper, scene->known), "text") &&
-	    holds(keeper_input(scene->keeper, scene->known), "text") ? 0 : REFUSED;
+	return holds(keeper_input(scene->keeper, scene->known, NULL, NULL), "text") &&
+	    holds(keeper_input(scene->keeper, scene->known, NULL, NULL), "text") ? 0 : REFUSED;
 }
 
 static int
 read_unknown(struct scene *scene)
 {
-	return keeper_input(scene->keeper, scene->unknown) < 0 ? errno : 0;
+	return keeper_input(scene->keeper, scene->unknown, NULL, NULL) < 0 ? errno : 0;
 }
 
 static int

@@ -85,7 +85,7 @@ cut_capture(struct cut *cut, struct trace *trace, const char *const *paths, GStr
 		if (left-- > 0)
 			continue;
 		left = g_rand_int_range(trace->rand, 0, PACKETS_MOST);
-		pipeline_facts_now(cut->pipeline, &now);
+		pipeline_facts_now(cut->pipeline, &now, NULL, NULL);
 		good = end_interval(cut, &now, why);
 		pipeline_facts_clear(&now);
 	}

@@ -74,15 +74,15 @@ books_close(const struct pipeline *pipeline, GString *why)
 	uint64_t ended = 0, calls;
 	bool good;
 
-	pipeline_facts_now(pipeline, &now);
+	pipeline_facts_now(pipeline, &now, NULL, NULL);
 	for (unsigned outcome = 0; outcome < OP_OUTCOMES; outcome++)
 		ended += now.rpc.outcomes[outcome];
 	calls = now.rpc.calls;
-	good = calls == ended && now.waiting.count <= now.rpc.outcomes[OP_IN_FLIGHT];
+	good = calls == ended && now.waiting <= now.rpc.outcomes[OP_IN_FLIGHT];
 	if (!good)
 		g_string_append_printf(why, "after %" PRIu64 " packets: %" PRIu64 " calls, %" PRIu64
 			" ended or in flight, %" PRIu64 " of %" PRIu64 " wait", now.packets, calls, ended,
-			now.waiting.count, now.rpc.outcomes[OP_IN_FLIGHT]);
+			now.waiting, now.rpc.outcomes[OP_IN_FLIGHT]);
 	pipeline_facts_clear(&now);
 	return good;
 }
