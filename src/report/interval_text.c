@@ -441,7 +441,7 @@ append_attribution(GString *line, const struct sheet *sheet)
 	const struct aggregate_totals *totals = aggregate_totals(sheet->interval->report->aggregate);
 	char text[FORMAT_SIZE];
 
-	if (!sheet->interval->report->two_sided)
+	if (!sheet->interval->report->two_sided && sheet->interval->lag_ns < 0)
 		return;
 	if (totals->matched > 0) {
 		append_share(line, "; time: ", "server", totals->server_ns, totals->total_ns);

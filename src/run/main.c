@@ -7,6 +7,7 @@
 #include "capture/interfaces.h"
 #include "run/confine.h"
 #include "run/engine.h"
+#include "run/live.h"
 
 /* The commands for --how-to-capture, without a capture and so without names. */
 static int
@@ -49,10 +50,8 @@ run(const struct options *options, struct log *log)
 		return show_commands(options->system, log);
 	if (options->list_interfaces)
 		return list_interfaces(log);
-	if (options->interface != NULL) {
-		log_line(log, LOG_QUIET, "run", "live capture is not built in yet");
-		return EXIT_FAILED;
-	}
+	if (options->interface != NULL)
+		return live_run(options, log);
 	rights = confine_begin(options, NULL, &error);
 	if (rights == NULL) {
 		log_line(log, LOG_QUIET, "rights", "%s", error->message);

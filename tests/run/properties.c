@@ -43,6 +43,7 @@ static const struct property {
 	{ "a smaller snap length never changes a time", prop_cut_packets },
 	{ "a capture cut in two is the whole", prop_cut_file },
 	{ "packets that are pushed are the file", prop_pushed },
+	{ "a live run is the offline run", prop_alive },
 	{ "all intervals together are the whole", prop_intervals },
 };
 

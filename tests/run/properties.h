@@ -30,4 +30,7 @@ property_fn prop_intervals;
 /* pushed.c: a replayed file is the file */
 property_fn prop_pushed;
 
+/* alive.c: a live run is the offline run */
+property_fn prop_alive;
+
 #endif

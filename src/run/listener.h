@@ -1,0 +1,41 @@
+/*
+ * An interface as a live run has it: opened for the ports of NFS, its snap length
+ * raised when it hides too much, its packets saved on the way, its drops counted.
+ */
+#ifndef RUN_LISTENER_H
+#define RUN_LISTENER_H
+
+#include "base/log.h"
+#include "capture/device.h"
+#include "capture/save.h"
+#include "capture/snaplen.h"
+#include "capture/source.h"
+#include "run/options.h"
+
+struct listener;
+
+/* How packets are saved; false: they are not. It borrows from options. */
+bool listener_saves(const struct options *options, struct save_config *save);
+/* With the rights that it takes. Errors as device_open. */
+struct listener *listener_new(const struct options *options, struct log *log, GError **error);
+/* Without them, but for a keeper: from here on packets are saved, as save says; NULL: they are not. */
+bool listener_start(struct listener *listener, const struct save_config *save, struct keeper *keeper, GError **error);
+void listener_free(struct listener *listener);	/* NULL allowed */
+/* Who is told of what; another one than at the start. */
+void listener_set_log(struct listener *listener, struct log *log);
+
+int listener_fd(const struct listener *listener);
+/* As device_read. */
+enum device_result listener_read(struct listener *listener, device_packet_fn *take, void *context, GError **error);
+/* What is known of the interface, for reports: kept up to date by listener_drops and listener_tick; borrowed. */
+const struct source_facts *listener_told(const struct listener *listener);
+/* Drops so far. */
+void listener_drops(struct listener *listener, struct device_counters *counters);
+/* Some times a second: what was saved goes on its way; what failed is told. */
+void listener_tick(struct listener *listener);
+/* About once a second: records that were seen and hidden so far. */
+void listener_judge_snaplen(struct listener *listener, uint64_t records, uint64_t hidden);
+/* No packet follows: all is saved. False when not all of it was. */
+bool listener_finish(struct listener *listener);
+
+#endif

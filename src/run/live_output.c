@@ -1,0 +1,296 @@
+#include "run/live_output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/output.h"
+
+enum {
+	/* What may wait for its reader. */
+	STDOUT_BYTES = 16 << 20,
+	STDERR_BYTES = 1 << 20,
+	OPS_BYTES = 64 << 20,
+	PIECE_BYTES = 256 << 10,	/* of records, handed over together */
+};
+
+struct live_output {
+	const struct options *options;
+	struct keeper *keeper;
+	struct writer *out, *err, *ops;	/* ops: NULL when nobody asked for records */
+	FILE *err_stream;
+	struct log *log;
+	struct output *ops_output;
+	FILE *ops_stream;		/* into ops_text */
+	GString *ops_text;		/* whole records once the stream is flushed */
+	struct ops_writer *ops_writer;
+	uint64_t ops_waiting, ops_left_out;	/* records */
+	uint64_t intervals_left_out, intervals_told;
+	unsigned lines;			/* since the columns' header */
+	bool two_sided;			/* the columns are those of both sides */
+	bool ended;			/* the last report was handed over */
+	bool failed;
+};
+
+static void
+fail(struct live_output *output, const char *what, int code)
+{
+	log_line(output->log, LOG_QUIET, "live", "cannot write %s: %s", what, g_strerror(code));
+	output->failed = true;
+}
+
+/* ---- streams in front of writers ---- */
+
+static ssize_t
+to_writer(void *cookie, const char *text, size_t len)
+{
+	writer_offer(cookie, g_memdup2(text, len), len, false);
+	return (ssize_t)len;
+}
+
+static ssize_t
+to_text(void *cookie, const char *text, size_t len)
+{
+	g_string_append_len(cookie, text, (gssize)len);
+	return (ssize_t)len;
+}
+
+static FILE *
+open_stream(void *cookie, cookie_write_function_t *write)
+{
+	return fopencookie(cookie, "w", (cookie_io_functions_t){ .write = write });
+}
+
+static void
+note_call(void *context, const struct op_pair *pair)
+{
+	struct live_output *output = context;
+
+	ops_write(output->ops_writer, pair);
+	output->ops_waiting++;
+	if (output->ops_text->len > PIECE_BYTES)
+		live_output_tick(output);
+}
+
+static bool
+open_ops(struct live_output *output, const struct ids *ids, writer_wake_fn *wake, void *context, GError **error)
+{
+	if (output->options->ops_path == NULL)
+		return true;
+	output->ops_output = output_open(output->keeper, output->options->ops_path, error);
+	if (output->ops_output == NULL)
+		return false;
+	output->ops_text = g_string_new(NULL);
+	output->ops_stream = open_stream(output->ops_text, to_text);
+	output->ops_writer = ops_writer_new(output->ops_stream, output->options->ops_format, ids);
+	output->ops = writer_new(fileno(output_file(output->ops_output)), OPS_BYTES, wake, context);
+	return true;
+}
+
+struct live_output *
+live_output_new(const struct options *options, const struct ids *ids, struct keeper *keeper, writer_wake_fn *wake,
+    void *context, GError **error)
+{
+	struct live_output *output = g_new0(struct live_output, 1);
+	enum log_level level = options->quiet ? LOG_QUIET : options->verbose ? LOG_VERBOSE : LOG_NORMAL;
+
+	output->options = options;
+	output->keeper = keeper;
+	output->err = writer_new(STDERR_FILENO, STDERR_BYTES, wake, context);
+	output->err_stream = open_stream(output->err, to_writer);
+	setvbuf(output->err_stream, NULL, _IOLBF, BUFSIZ);
+	output->log = log_new(output->err_stream, level);
+	output->out = writer_new(STDOUT_FILENO, STDOUT_BYTES, wake, context);
+	if (open_ops(output, ids, wake, context, error))
+		return output;
+	live_output_free(output);
+	return NULL;
+}
+
+void
+live_output_free(struct live_output *output)
+{
+	if (output == NULL)
+		return;
+	ops_writer_free(output->ops_writer);
+	if (output->ops_stream != NULL)
+		fclose(output->ops_stream);
+	writer_free(output->ops);
+	output_drop(output->ops_output);
+	if (output->ops_text != NULL)
+		g_string_free(output->ops_text, TRUE);
+	writer_free(output->out);
+	log_free(output->log);
+	fclose(output->err_stream);
+	writer_free(output->err);
+	g_free(output);
+}
+
+struct log *
+live_output_log(const struct live_output *output)
+{
+	return output->log;
+}
+
+pair_sink_fn *
+live_output_each(const struct live_output *output)
+{
+	return output->ops_writer != NULL ? note_call : NULL;
+}
+
+static void
+hand_over_ops(struct live_output *output)
+{
+	size_t len;
+
+	fflush(output->ops_stream);
+	if (output->ops_text->len == 0)
+		return;
+	len = output->ops_text->len;
+	if (!writer_offer(output->ops, g_memdup2(output->ops_text->str, len), len, false)) {
+		if (output->ops_left_out == 0 && writer_error(output->ops) == 0)
+			log_line(output->log, LOG_QUIET, "ops", "%s takes records more slowly than they come: some are left "
+			    "out", output->options->ops_path);
+		output->ops_left_out += output->ops_waiting;
+	}
+	output->ops_waiting = 0;
+	g_string_truncate(output->ops_text, 0);
+}
+
+void
+live_output_tick(struct live_output *output)
+{
+	if (output->ops != NULL)
+		hand_over_ops(output);
+	log_flush(output->log);
+	if (output->intervals_left_out > output->intervals_told && writer_is_idle(output->out)) {
+		log_line(output->log, LOG_NORMAL, "live", "standard output was not read in time: reports left out: %" PRIu64,
+		    output->intervals_left_out - output->intervals_told);
+		output->intervals_told = output->intervals_left_out;
+	}
+}
+
+/* ---- intervals and reports ---- */
+
+static struct text_style
+style_of(const struct options *options)
+{
+	return (struct text_style){ .colour = options->color == COLOR_ALWAYS ||
+	    (options->color == COLOR_AUTO && isatty(STDOUT_FILENO)), .verbose = options->verbose };
+}
+
+void
+live_output_interval(struct live_output *output, const struct interval *interval)
+{
+	struct text_style style = style_of(output->options);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (output->two_sided != interval->report->two_sided)
+		output->lines = 0;
+	output->two_sided = interval->report->two_sided;
+	if (output->options->json)
+		interval_json(interval, out);
+	else
+		interval_text(interval, &style, &output->lines, out);
+	fclose(out);
+	if (!writer_offer(output->out, g_memdup2(text, len), len, false) && writer_error(output->out) == 0)
+		output->intervals_left_out++;
+	free(text);
+}
+
+static void
+write_json_file(struct live_output *output, const struct report *report)
+{
+	GError *error = NULL;
+	struct output *file = output_open(output->keeper, output->options->json_path, &error);
+
+	if (file != NULL) {
+		report_json(report, output_file(file));
+		output_commit(file, &error);
+	}
+	if (error != NULL) {
+		log_line(output->log, LOG_QUIET, "live", "%s", error->message);
+		g_error_free(error);
+		output->failed = true;
+	}
+}
+
+void
+live_output_report(struct live_output *output, const struct report *report, bool last)
+{
+	struct text_style style = style_of(output->options);
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (output->options->json)
+		report_json(report, out);
+	else
+		report_text(report, &style, out);
+	fclose(out);
+	if (!writer_offer(output->out, g_memdup2(text, len), len, last) && writer_error(output->out) == 0)
+		output->intervals_left_out++;
+	free(text);
+	output->lines = 0;
+	output->ended |= last;
+	if (output->options->json_path != NULL)
+		write_json_file(output, report);
+	/* what it holds back itself comes out, too */
+	if (last)
+		g_clear_pointer(&output->ops_writer, ops_writer_free);
+	live_output_tick(output);
+}
+
+/* ---- the end ---- */
+
+bool
+live_output_closed(const struct live_output *output)
+{
+	return writer_error(output->out) != 0;
+}
+
+bool
+live_output_is_written(struct live_output *output)
+{
+	return writer_is_idle(output->out) && (output->ops == NULL || writer_is_idle(output->ops));
+}
+
+static void
+commit_ops(struct live_output *output)
+{
+	GError *error = NULL;
+	int code = writer_error(output->ops);
+
+	g_clear_pointer(&output->ops, writer_free);
+	if (output->ops_left_out > 0) {
+		log_line(output->log, LOG_QUIET, "ops", "records that are not in %s: %" PRIu64, output->options->ops_path,
+		    output->ops_left_out);
+		output->failed = true;
+	}
+	if (code != 0)
+		fail(output, output->options->ops_path, code);
+	else if (!output_commit(g_steal_pointer(&output->ops_output), &error)) {
+		log_line(output->log, LOG_QUIET, "ops", "%s", error->message);
+		g_error_free(error);
+		output->failed = true;
+	}
+}
+
+bool
+live_output_finish(struct live_output *output)
+{
+	int code = writer_error(output->out);
+
+	/* a reader that went away, with its terminal or without, has ended the run: that is no failure */
+	if (code != 0 && code != EPIPE && code != EIO)
+		fail(output, "standard output", code);
+	if (output->ops != NULL)
+		commit_ops(output);
+	while (!writer_is_idle(output->err) && fflush(output->err_stream) == 0)
+		g_usleep(1000);
+	return !output->failed;
+}
