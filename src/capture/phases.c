@@ -149,8 +149,8 @@ const struct call phase_calls[] = {
 	ALLOW("recvmsg", BOTH),
 	ALLOW("getsockopt", RUN),
 	ALLOW("setsockopt", RUN, IS(1, SOL_SOCKET)),
-	/* libpcap takes the ring down before it closes its socket, which does it, too */
-	REFUSE("setsockopt", EACCES, IS(1, SOL_PACKET)),
+	/* libpcap gives the ring back with its own hands; the kernel does it as well */
+	REFUSE("setsockopt", EPERM, IS(1, SOL_PACKET)),
 	ALLOW("getsockname", RUN),
 	ALLOW("getpeername", RUN),
 

@@ -109,6 +109,10 @@ change_user(struct rights *rights, GError **error)
 {
 	if (!rights->changes_user)
 		return true;
+	if (!CHANGES_USER) {
+		note_left(rights, "the user is still root", "a build with coverage writes where root may");
+		return true;
+	}
 	if (setgroups(0, NULL) == 0 && setresgid(rights->group, rights->group, rights->group) == 0 &&
 	    setresuid(rights->user, rights->user, rights->user) == 0)
 		return true;
@@ -147,7 +151,6 @@ limit_capabilities(struct rights *rights, enum phase phase)
 
 /* ---- system calls ---- */
 
-#if FILTERS_SYSTEM_CALLS
 /* A row's condition with what is only known now; how many there are of them. */
 static unsigned
 condition_of(const struct rights *rights, const struct call *call, int socket, struct scmp_arg_cmp *condition)
@@ -197,12 +200,14 @@ add_calls(const struct rights *rights, scmp_filter_ctx filter, enum phase phase,
 static void
 filter_calls(struct rights *rights, enum phase phase, int socket)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	/* older kernels end the thread alone, by the same signal */
+	scmp_filter_ctx filter = seccomp_init(seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL_THREAD);
 	unsigned added = 0;
-	int code = filter != NULL ? 0 : -ENOMEM;
+	int code = filter == NULL ? -ENOMEM : FILTERS_SYSTEM_CALLS ? 0 : -ENOTSUP;
 
 	/* a search tree instead of a list; no brake for speculation, since nobody's code runs here but ours */
 	if (code == 0) {
+		seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 		seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 		seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 		seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
@@ -214,19 +219,11 @@ filter_calls(struct rights *rights, enum phase phase, int socket)
 	if (code == 0)
 		rights->calls = added;
 	else
-		note_left(rights, "system calls are not filtered", g_strerror(-code));
+		note_left(rights, "system calls are not filtered", FILTERS_SYSTEM_CALLS ? g_strerror(-code) :
+		    "a build with sanitizers or coverage needs more of them");
 	if (filter != NULL)
 		seccomp_release(filter);
 }
-#else
-static void
-filter_calls(struct rights *rights, enum phase phase, int socket)
-{
-	(void)phase;
-	(void)socket;
-	note_left(rights, "system calls are not filtered", "this is a build with sanitizers or coverage, which need more");
-}
-#endif
 
 /* ---- */
 
@@ -326,8 +323,10 @@ rights_enter(struct rights *rights, enum phase phase, GError **error)
 char *
 rights_given_up(const struct rights *rights)
 {
-	return g_strdup_printf("captures are read as user %lu, without capabilities, with %u kinds of system calls",
-	    (unsigned long)geteuid(), rights->calls);
+	g_autofree char *calls = rights->calls > 0 ? g_strdup_printf("%u kinds of", rights->calls) : g_strdup("all");
+
+	return g_strdup_printf("captures are read as user %lu, without capabilities, with %s system calls",
+	    (unsigned long)geteuid(), calls);
 }
 
 char *

@@ -429,7 +429,8 @@ Test(pcapng, row_15_a_filter_on_two_link_types)
 {
 	struct made made = made_new(false);
 	struct packet packet;
-	struct source_config config = { 0 };
+	struct filter *filter = filter_new("len = 61", NULL);
+	struct source_config config = { .filter = filter };
 	struct source *source;
 
 	put_section(&made);
@@ -438,7 +439,6 @@ Test(pcapng, row_15_a_filter_on_two_link_types)
 	for (unsigned i = 0; i < 6; i++)
 		put_packet(&made, i % 2, i, 60 + i / 2, 60 + i / 2);
 	cr_assert(g_file_set_contents(path, (const char *)made.bytes->data, made.bytes->len, NULL));
-	config.filter = filter_new("len = 61", NULL);
 	source = source_open(path, &config, NULL);
 	cr_assert_not_null(source);
 	for (uint64_t frame = 3; frame <= 4; frame++) {
@@ -447,6 +447,7 @@ Test(pcapng, row_15_a_filter_on_two_link_types)
 	}
 	check_end(source);
 	source_free(source);
+	filter_free(filter);
 	g_byte_array_unref(made.bytes);
 }
 

@@ -139,10 +139,10 @@ three_packets(const struct kind *kind)
 }
 
 static struct source *
-opened(const char *path, const char *filter)
+opened(const char *path, const struct filter *filter)
 {
 	g_autoptr(GError) error = NULL;
-	struct source_config config = { .filter = filter != NULL ? filter_new(filter, NULL) : NULL };
+	struct source_config config = { .filter = filter };
 	struct source *source = source_open(path, &config, &error);
 
 	cr_assert_not_null(source, "%s", error != NULL ? error->message : "");
@@ -372,17 +372,19 @@ Test(source, a_filter_keeps_the_frame_numbers)
 {
 	GByteArray *file = file_start(plain, DLT_EN10MB);
 	g_autofree char *path = NULL;
+	struct filter *filter = filter_new("len = 62", NULL);
 	struct source *source;
 
 	for (uint32_t i = 1; i <= 10; i++)
 		file_packet(file, plain, i, 0, 60 + i % 3, 60 + i % 3);
 	path = file_write("a.pcap", file);
-	source = opened(path, "len = 62");
+	source = opened(path, filter);
 	check_packet(source, INT64_C(2) * NS_PER_S, 62, 62, 2);
 	check_packet(source, INT64_C(5) * NS_PER_S, 62, 62, 5);
 	check_packet(source, INT64_C(8) * NS_PER_S, 62, 62, 8);
 	check_end(source);
 	source_free(source);
+	filter_free(filter);
 }
 
 Test(source, a_wrong_filter_is_wrong_usage)
