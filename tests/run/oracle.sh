@@ -98,11 +98,11 @@ for sample in "$srcdir"/samples/*/; do
 		check "$name, $side" same_cut "$sample$side.pcap"
 	done
 done
-for nfs in 3 4.0 4.1 4.2; do
-	tests/trace/tracemaker --output="$tmp/$nfs" --seed=29 --nfs=$nfs --calls=1500 --mix=all --nconnect=2 --slots=8 \
+for traffic in nfs=3 nfs=4.0 nfs=4.1 nfs=4.2 udp; do
+	tests/trace/tracemaker --output="$tmp/$traffic" --seed=29 "--$traffic" --timeo=1s --calls=1500 --mix=all --nconnect=2 --slots=8 \
 	    --vary-sizes --errors=0.05 --coalesce=20us >/dev/null
-	check "a trace of NFSv$nfs, server" same "$tmp/$nfs/server.pcap"
-	check "a trace of NFSv$nfs, client" same "$tmp/$nfs/client.pcap"
+	check "a trace with $traffic, server" same "$tmp/$traffic/server.pcap"
+	check "a trace with $traffic, client" same "$tmp/$traffic/client.pcap"
 done
 
 mkdir "$tmp/made"
