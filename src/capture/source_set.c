@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/errors.h"
+
 struct member {
 	char *path;
 	int64_t first_ns;
@@ -94,7 +96,7 @@ struct source_set *
 source_set_open(const char *const *paths, const struct source_config *config, GError **error)
 {
 	struct source_set *set = g_new0(struct source_set, 1);
-	bool alone = paths[0] != NULL && paths[1] == NULL;
+	bool alone = paths[0] != NULL && paths[1] == NULL, good = true, opened = false;
 
 	g_mutex_init(&set->lock);
 	set->config = config;
@@ -103,10 +105,19 @@ source_set_open(const char *const *paths, const struct source_config *config, GE
 	set->members = g_array_new(FALSE, TRUE, sizeof(struct member));
 	g_array_set_clear_func(set->members, member_clear);
 	for (unsigned i = 0; paths[i] != NULL; i++) {
-		if (!add_member(set, paths[i], alone, error)) {
-			source_set_free(set);
-			return NULL;
+		GError *failed = NULL;
+
+		if (add_member(set, paths[i], alone, &failed)) {
+			opened = true;
+			continue;
 		}
+		good &= !g_error_matches(failed, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
+		keep_trouble(set, failed);
+	}
+	if (!good || (!opened && set->trouble != NULL)) {
+		g_propagate_error(error, g_steal_pointer(&set->trouble));
+		source_set_free(set);
+		return NULL;
 	}
 	g_array_sort(set->members, by_first_stamp);
 	return set;

@@ -11,7 +11,9 @@ struct source_set;
 
 /*
  * paths: NULL-terminated; one or more. Each is opened once to see its first
- * stamp; a file of a set without packets is left out. Errors as source_open.
+ * stamp. A file of a set without packets is left out, and one that cannot be
+ * read is trouble, no error: a rotation under way has files that are not begun
+ * yet. Errors, when there is no file that can be read, as source_open.
  */
 struct source_set *source_set_open(const char *const *paths, const struct source_config *config, GError **error);
 void source_set_free(struct source_set *set);

@@ -101,6 +101,20 @@ reports "an empty file" 1 "$tmp/empty.pcap" "RAW DATA: SERVER" \
     "$NFSCORR" "$server" "$tmp/empty.pcap"
 refuse "a folder without captures" 1 "$tmp/folder" "$NFSCORR" --side=server "$tmp/folder"
 refuse "a folder of texts" 1 "$tmp/texts/a.pcap" "$NFSCORR" --side=server "$tmp/texts"
+
+# What a rotation that was interrupted leaves behind.
+mkdir "$tmp/rotated"
+cp "$server" "$tmp/rotated/a.pcap"
+: >"$tmp/rotated/b.pcap"
+reports "an empty file among rotated ones" 0 "b.pcap: empty" "RPC calls 500 = answered 500" \
+    "$NFSCORR" "$tmp/rotated" "$client"
+head -c 20 "$server" >"$tmp/rotated/b.pcap"
+reports "one that ends in its header" 0 "b.pcap: ends inside its file header" "RPC calls 500 = answered 500" \
+    "$NFSCORR" "$tmp/rotated" "$client"
+echo "notes" >"$tmp/rotated/b.pcap"
+reports "one that is no capture" 0 "b.pcap: a text file" "RPC calls 500 = answered 500" \
+    "$NFSCORR" "$tmp/rotated" "$client"
+
 if [ "$(id -u)" -eq 0 ]; then
 	unreadable=$tmp/loop.pcap
 	ln -s loop.pcap "$unreadable"
