@@ -37,6 +37,8 @@ static const struct {
 	{ "zstd", 4, "\x28\xb5\x2f\xfd" },
 	{ "xz", 6, "\xfd" "7zXZ\0" },
 	{ "lz4", 4, "\x04\x22\x4d\x18" },
+	{ "lz4", 4, "\x02\x21\x4c\x18" },	/* its first format */
+	{ "zstd", 4, "\x50\x2a\x4d\x18" },	/* begins with a frame that is to be skipped, as pzstd writes it */
 };
 
 const char *

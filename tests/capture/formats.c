@@ -627,6 +627,46 @@ Test(compressed, every_format)
 }
 
 /* All that was whole is read, and one line says what was wrong. */
+static void
+check_compressed(const GByteArray *packed, const char *compression, unsigned packets)
+{
+	g_autoptr(GError) error = NULL;
+	struct source *source = opened_as(packed->data, packed->len);
+
+	cr_assert_str_eq(source_facts(source)->compression, compression);
+	cr_assert_eq(read_all(source, &error), packets);
+	cr_assert_null(error);
+}
+
+/* As pzstd writes it: a frame in front that tells how long the next one is (RFC 8878 section 3.1.2). */
+Test(compressed, zstd_behind_a_skippable_frame)
+{
+	struct made made = many_packets(5000);
+	g_autoptr(GByteArray) packed = compress(made.bytes, ARCHIVE_FILTER_ZSTD);
+
+	g_byte_array_prepend(packed, (const guint8 *)"\x50\x2a\x4d\x18\4\0\0\0abcd", 12);
+	check_compressed(packed, "zstd", 5000);
+	g_byte_array_unref(made.bytes);
+}
+
+/* lz4 -l: the magic number, then the length and the content of each block; here one that has nothing but literals. */
+Test(compressed, lz4_of_old)
+{
+	struct made made = many_packets(100);
+	g_autoptr(GByteArray) packed = g_byte_array_new();
+	guint rest = made.bytes->len - 15, len = 1 + rest / 255 + 1 + made.bytes->len;
+	uint8_t lead[] = { 0x02, 0x21, 0x4c, 0x18, (uint8_t)len, (uint8_t)(len >> 8), (uint8_t)(len >> 16), 0, 0xf0 };
+	uint8_t last = (uint8_t)(rest % 255);
+
+	g_byte_array_append(packed, lead, sizeof lead);
+	for (guint i = 0; i < rest / 255; i++)
+		g_byte_array_append(packed, (const guint8 *)"\xff", 1);
+	g_byte_array_append(packed, &last, 1);
+	g_byte_array_append(packed, made.bytes->data, made.bytes->len);
+	check_compressed(packed, "lz4", 100);
+	g_byte_array_unref(made.bytes);
+}
+
 Test(compressed, row_34_cut_off)
 {
 	struct made made = many_packets(60000);
