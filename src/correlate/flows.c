@@ -344,14 +344,24 @@ flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 	return id;
 }
 
+/* Calls that overtake one another go back too; XIDs have soon gone on far beyond that. */
+static bool
+has_gone_on(const struct connection *c)
+{
+	return (uint64_t)c->highest_xid - c->lowest_xid > 4 * c->range_back;
+}
+
 int64_t
 flows_reuse_ns(const struct flows *flows, uint32_t connection)
 {
 	const struct connection *c = flows_at(flows, connection);
 	uint64_t range = (uint64_t)c->highest_xid - c->lowest_xid;
 
-	/* More ops than XIDs; a few that a capture shows twice are no sign of it. */
-	if (c->ops <= range + range / 16 + 2)
+	/*
+	 * More ops than XIDs; a few that a capture shows twice are no sign of it, nor
+	 * those of a beginning that was made again and left behind.
+	 */
+	if (c->ops <= range + range / 16 + 2 + (has_gone_on(c) ? c->range_back : 0))
 		return INT64_MAX;
 	return c->cycle_ns == INT64_MAX ? 0 : c->cycle_ns;
 }
@@ -361,8 +371,7 @@ flows_clean(const struct flows *flows, uint32_t connection)
 {
 	const struct connection *c = flows_at(flows, connection);
 
-	/* Calls that overtake one another go back too; XIDs have soon gone on far beyond that. */
-	return c->range_back == 0 || (uint64_t)c->highest_xid - c->lowest_xid > 4 * c->range_back;
+	return c->range_back == 0 || has_gone_on(c);
 }
 
 void

@@ -15,13 +15,15 @@
 static const struct row {
 	unsigned row;
 	const char *name;
-	const char *options;	/* of the trace maker */
+	const char *options;	/* of the trace maker; of several a later one counts */
 } rows[] = {
 	{ 5, "XIDs begin again at every connection", "calls=300 xid=1 xid-restart reconnect=40 mix=READ,WRITE" },
 	{ 5, "and on the same ports", "calls=300 xid=0 xid-restart reconnect=40 reconnect-same-port reconnect-how=rst "
 	  "mix=READ,WRITE" },
 	{ 5, "three clients with the same XIDs", "calls=300 xid=7 clients=3 extra-clients=2" },
 	{ 5, "connections of a client with the same XIDs", "calls=300 xid=7 nconnect=4 mix=all" },
+	{ 5, "made again after two calls, and gone on, behind another address", "seed=100001372 calls=38 read=1024 "
+	  "write=4096 reconnect=15 xid-restart slots=2 request-loss=0.03 virtual-server" },
 	{ 8, "sent again after a FIN", "calls=400 reconnect=30 callers=8 slots=16 reconnect-how=fin" },
 	{ 8, "sent again after the client's RST", "calls=400 reconnect=30 callers=8 slots=16 reconnect-how=rst" },
 	{ 8, "at once", "calls=400 reconnect=30 callers=8 slots=16 reconnect-how=rst reconnect-delay=1us" },
