@@ -786,6 +786,18 @@ put_errors(GRand *rand, struct shape *shape)
 	add_one(rand, shape, "accept-errors", "0|0.02");
 }
 
+/* The same load over UDP; only version 3 knows it, and a datagram is not longer than IP's. */
+static void
+put_datagrams(GRand *rand, struct shape *shape)
+{
+	add(shape, "nfs=3");
+	add(shape, "udp");
+	add_one(rand, shape, "read", "4k|8k|32k");
+	add_one(rand, shape, "write", "4k|8k|32k");
+	add_one(rand, shape, "timeo", "200ms|700ms");
+	add_one(rand, shape, "mtu", "1500|9000");
+}
+
 /* ---- the table ---- */
 
 const struct trouble troubles[] = {
@@ -838,6 +850,7 @@ const struct trouble troubles[] = {
 	{ "reconnects", put_reconnects, 12, 1 },
 	{ "jukebox", put_jukebox, 12, 1 },
 	{ "errors", put_errors, 12, 1 },
+	{ "datagrams", put_datagrams, 24, 2 },
 	{ NULL, NULL, 0, 0 }
 };
 
