@@ -93,6 +93,8 @@ insert(struct frame *frame, guint at, const void *bytes, guint len)
 {
 	guint behind = frame->bytes->len - at;
 
+	if (len == 0)
+		return;
 	g_byte_array_set_size(frame->bytes, frame->bytes->len + len);
 	memmove(frame->bytes->data + at + len, frame->bytes->data + at, behind);
 	memcpy(frame->bytes->data + at, bytes, len);
