@@ -57,13 +57,12 @@ static void
 loop(struct device *device, struct listen *listen, const char *raised)
 {
 	struct pollfd fds[] = { { .fd = device_fd(device), .events = POLLIN }, { .fd = STDIN_FILENO, .events = POLLIN } };
-	bool ended = false, last = false;
+	bool ended = false, more = true;
 	GError *error = NULL;
 
-	while (!last) {
-		/* once more after the end: what came before it */
-		last = ended;
-		(void)poll(fds, 2, ended ? 2 * DEVICE_HANDOVER_MS : DEVICE_HANDOVER_MS);
+	/* after the end what came before it, until nothing comes */
+	while (!ended || more) {
+		more = poll(fds, 2, ended ? 2 * DEVICE_HANDOVER_MS : DEVICE_HANDOVER_MS) > 0;
 		if (device_read(device, show, listen, &error) == DEVICE_GONE) {
 			printf("gone: %s\n", error->message);
 			g_clear_error(&error);
