@@ -1,8 +1,12 @@
 /* Which ports there are, and what the filter that is made of them lets through. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <glib.h>
+#include <netinet/in.h>
 #include <pcap/pcap.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "capture/ports.h"
 
@@ -232,4 +236,165 @@ Test(ports, filter_looks_behind_tags)
 		put_ports(&frame, 0, 0);
 		cr_assert_eq(passes(&frame), tags <= 2, "%u tags", tags);
 	}
+}
+
+/* ---- rpcbind ---- */
+
+enum { WORDS_MOST = 64, ASK_MS = 5000, SILENT_MS = 50 };
+
+/* One that answers each question with the same body, behind an accepted reply's header (RFC 5531 section 9). */
+struct rpcbind {
+	int fd;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address;
+	socklen_t address_len;
+	uint32_t asked[6];	/* the question's first words, but for the XID */
+	uint32_t words[WORDS_MOST];
+	unsigned count;
+	GThread *thread;
+};
+
+static gpointer
+answer(gpointer data)
+{
+	struct rpcbind *rpcbind = data;
+	struct sockaddr_storage from;
+	socklen_t from_len = sizeof from;
+	uint32_t question[WORDS_MOST] = { 0 };
+
+	if (recvfrom(rpcbind->fd, question, sizeof question, 0, (struct sockaddr *)&from, &from_len) < 0)
+		return NULL;
+	for (unsigned i = 0; i < G_N_ELEMENTS(rpcbind->asked); i++)
+		rpcbind->asked[i] = ntohl(question[i + 1]);
+	/* the XID, reply, accepted, no verifier, success */
+	rpcbind->words[0] = question[0];
+	rpcbind->words[1] = htonl(1);
+	sendto(rpcbind->fd, rpcbind->words, rpcbind->count * sizeof(uint32_t), 0, (struct sockaddr *)&from, from_len);
+	return NULL;
+}
+
+static void
+start_rpcbind(struct rpcbind *rpcbind, int family)
+{
+	*rpcbind = (struct rpcbind){ .fd = socket(family, SOCK_DGRAM, 0), .count = 6 };
+	rpcbind->address.any.sa_family = (sa_family_t)family;
+	rpcbind->address_len = family == AF_INET ? sizeof rpcbind->address.v4 : sizeof rpcbind->address.v6;
+	if (family == AF_INET)
+		rpcbind->address.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		rpcbind->address.v6.sin6_addr = in6addr_loopback;
+	cr_assert_eq(bind(rpcbind->fd, &rpcbind->address.any, rpcbind->address_len), 0);
+	cr_assert_eq(getsockname(rpcbind->fd, &rpcbind->address.any, &rpcbind->address_len), 0);
+}
+
+static void
+put_word(struct rpcbind *rpcbind, uint32_t word)
+{
+	rpcbind->words[rpcbind->count++] = htonl(word);
+}
+
+static void
+put_text(struct rpcbind *rpcbind, const char *text)
+{
+	size_t len = strlen(text);
+
+	put_word(rpcbind, (uint32_t)len);
+	memcpy(rpcbind->words + rpcbind->count, text, len);
+	rpcbind->count += (unsigned)((len + 3) / 4);
+}
+
+static struct ports *
+ask(struct rpcbind *rpcbind, const char *who)
+{
+	struct ports *ports = ports_new(NULL, 0);
+
+	rpcbind->thread = g_thread_new("rpcbind", answer, rpcbind);
+	cr_assert(ports_ask(ports, &rpcbind->address.any, rpcbind->address_len, who, ASK_MS));
+	g_thread_join(rpcbind->thread);
+	close(rpcbind->fd);
+	return ports;
+}
+
+/* RFC 1833 section 3: program 100000, version 2, procedure 4; a list of program, version, protocol, port. */
+Test(ports, port_mapper_of_a_server)
+{
+	static const uint32_t known[][4] = {
+		{ 100003, 3, 6, 2050 }, { 100005, 3, 17, 20048 }, { 100003, 4, 6, 2050 }, { 100000, 2, 6, 111 },
+		{ 391002, 2, 6, 777 },
+	};
+	struct rpcbind rpcbind;
+	struct ports *ports;
+
+	start_rpcbind(&rpcbind, AF_INET);
+	for (unsigned i = 0; i < G_N_ELEMENTS(known); i++) {
+		put_word(&rpcbind, 1);
+		for (unsigned j = 0; j < 4; j++)
+			put_word(&rpcbind, known[i][j]);
+	}
+	put_word(&rpcbind, 0);
+	ports = ask(&rpcbind, "srv");
+	cr_assert_eq(rpcbind.asked[2], 100000);
+	cr_assert_eq(rpcbind.asked[3], 2);
+	cr_assert_eq(rpcbind.asked[4], 4);
+	check_description(ports, "2049, 111, 2050 (NFS of srv), 20048 (mount of srv)");
+}
+
+/* RFC 1833 section 2: version 3, procedure 4; a list of program, version, transport, address and owner. */
+Test(ports, rpcbind_of_a_server_by_ipv6)
+{
+	struct rpcbind rpcbind;
+	struct ports *ports;
+
+	start_rpcbind(&rpcbind, AF_INET6);
+	put_word(&rpcbind, 1);
+	put_word(&rpcbind, 100021);
+	put_word(&rpcbind, 4);
+	put_text(&rpcbind, "tcp6");
+	put_text(&rpcbind, "::.156.65");
+	put_text(&rpcbind, "superuser");
+	put_word(&rpcbind, 1);
+	put_word(&rpcbind, 100003);
+	put_word(&rpcbind, 3);
+	put_text(&rpcbind, "local");
+	put_text(&rpcbind, "/run/nfs.sock");
+	put_text(&rpcbind, "superuser");
+	put_word(&rpcbind, 0);
+	ports = ask(&rpcbind, "fd00::1");
+	cr_assert_eq(rpcbind.asked[2], 100000);
+	cr_assert_eq(rpcbind.asked[3], 3);
+	cr_assert_eq(rpcbind.asked[4], 4);
+	/* 156 * 256 + 65; a path has no port */
+	check_description(ports, "2049, 111, 40001 (NLM of fd00::1)");
+}
+
+/* What is cut ends the list; nothing of it is believed. */
+Test(ports, answer_that_is_cut)
+{
+	struct rpcbind rpcbind;
+	struct ports *ports = ports_new(NULL, 0);
+
+	start_rpcbind(&rpcbind, AF_INET);
+	put_word(&rpcbind, 1);
+	put_word(&rpcbind, 100003);
+	rpcbind.thread = g_thread_new("rpcbind", answer, &rpcbind);
+	cr_assert_not(ports_ask(ports, &rpcbind.address.any, rpcbind.address_len, "srv", SILENT_MS));
+	g_thread_join(rpcbind.thread);
+	close(rpcbind.fd);
+	check_description(ports, "2049, 111");
+}
+
+Test(ports, server_that_does_not_answer)
+{
+	struct rpcbind rpcbind;
+	struct ports *ports = ports_new(NULL, 0);
+
+	start_rpcbind(&rpcbind, AF_INET);
+	cr_assert_not(ports_ask(ports, &rpcbind.address.any, rpcbind.address_len, "srv", SILENT_MS));
+	close(rpcbind.fd);
+	/* nor one that is not there */
+	cr_assert_not(ports_ask(ports, &rpcbind.address.any, rpcbind.address_len, "srv", SILENT_MS));
+	check_description(ports, "2049, 111");
 }
