@@ -32,6 +32,7 @@ enum {
 	FIRST_INTERVAL_S = 2,		/* so soon there is something to see, whatever --interval is */
 	/* After so long the ring has handed over all that came before. */
 	HANDED_OVER_MS = 3 * DEVICE_HANDOVER_MS,
+	SIGNAL_TWICE_MS = 500,		/* one that was meant once: timeout(1) sends it to the program and to its group */
 	STREAM_GRACE_MS = 2000,		/* for the stream to come up to the end of the capture */
 };
 
@@ -57,7 +58,8 @@ struct live {
 	int64_t from_ns;		/* where the interval began, by the wall clock */
 	unsigned ticks;
 	const char *why_over;		/* NULL: it goes on */
-	bool device_over, enough, stream_waits, signalled, failed;
+	bool device_over, enough, stream_waits, failed;
+	int64_t signalled_us;		/* 0: no signal asked for the end */
 };
 
 static int64_t
@@ -277,6 +279,7 @@ static void
 read_signals(struct live *live)
 {
 	struct signalfd_siginfo info;
+	int64_t now_us = g_get_monotonic_time();
 
 	while (read(live->polls[POLL_SIGNALS].fd, &info, sizeof info) == sizeof info) {
 		if (info.ssi_signo == SIGUSR1) {
@@ -284,9 +287,10 @@ read_signals(struct live *live)
 			continue;
 		}
 		/* again: whoever sends it does not want to wait */
-		if (live->signalled)
+		if (live->signalled_us != 0 && now_us - live->signalled_us > SIGNAL_TWICE_MS * INT64_C(1000))
 			_exit(EXIT_FAILED);
-		live->signalled = true;
+		if (live->signalled_us == 0)
+			live->signalled_us = now_us;
 		end(live, "a signal");
 	}
 }
