@@ -27,7 +27,7 @@ make_folder(void)
 }
 
 static int
-by_name(const void *a, const void *b)
+by_name(gconstpointer a, gconstpointer b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -42,7 +42,7 @@ names(void)
 
 	while ((name = g_dir_read_name(dir)) != NULL)
 		g_ptr_array_add(all, (char *)name);
-	qsort(all->pdata, all->len, sizeof *all->pdata, by_name);
+	g_ptr_array_sort(all, by_name);
 	g_ptr_array_add(all, NULL);
 	return g_strjoinv(" ", (char **)all->pdata);
 }
