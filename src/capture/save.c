@@ -5,6 +5,7 @@
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ enum {
 	BUFFER_BYTES = 1 << 20,
 	NAME_BYTES = 4096,
 	FILE_HEADER_BYTES = 24,
+	SNAPLEN_AT = 16,	/* in the header of a file */
 	RECORD_HEADER_BYTES = 16,
 };
 
@@ -32,6 +34,9 @@ struct save {
 	save_open_fn *open;
 	void *context;
 	uint8_t header[FILE_HEADER_BYTES];
+	gint snaplen;		/* atomic */
+	uint32_t told;		/* by the header of the present file */
+	bool is_regular;
 	int fd;
 	bool over;
 	uint64_t number;	/* of the file since the last change of time */
@@ -177,14 +182,26 @@ make_header(struct save *save)
 	return len == FILE_HEADER_BYTES;
 }
 
+static void
+put_snaplen(struct save *save, uint32_t snaplen)
+{
+	save->told = snaplen;
+	memcpy(save->header + SNAPLEN_AT, &snaplen, sizeof snaplen);
+}
+
+/* What was written of a pipe cannot be changed: its header says the most there can be. */
 static bool
 begin_file(struct save *save, GError **error)
 {
 	int fd = save->open(save->context, save->number, save->begin_s);
+	uint32_t snaplen = (uint32_t)g_atomic_int_get(&save->snaplen);
+	struct stat status;
 
 	if (fd < 0)
 		return fail(save, errno, error);
 	save->fd = fd;
+	save->is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+	put_snaplen(save, save->is_regular ? snaplen : MAX(snaplen, save->config.snaplen_most));
 	memcpy(save->buffer, save->header, FILE_HEADER_BYTES);
 	save->used = save->file_bytes = FILE_HEADER_BYTES;
 	return write_out(save, error);
@@ -199,6 +216,19 @@ end_file(struct save *save, GError **error)
 		return false;
 	save->fd = -1;
 	return close(fd) == 0 || fail(save, errno, error);
+}
+
+/* A header that says less than what follows makes readers cut it. */
+static bool
+follow_snaplen(struct save *save, GError **error)
+{
+	uint32_t snaplen = (uint32_t)g_atomic_int_get(&save->snaplen);
+
+	if (!save->is_regular || snaplen == save->told)
+		return true;
+	put_snaplen(save, snaplen);
+	return pwrite(save->fd, &snaplen, sizeof snaplen, SNAPLEN_AT) == (ssize_t)sizeof snaplen ||
+	    fail(save, errno, error);
 }
 
 /* ---- rotation ---- */
@@ -247,6 +277,7 @@ save_new(const struct save_config *config, save_open_fn *open, void *context, GE
 	save->open = open != NULL ? open : open_by_name;
 	save->context = open != NULL ? context : save;
 	save->fd = -1;
+	save->snaplen = (gint)config->snaplen;
 	save->begin_s = config->begin_ns / NS_PER_S;
 	save->flushed_ns = config->begin_ns;
 	if (make_header(save) ? begin_file(save, error) : fail(save, ENOMEM, error))
@@ -295,6 +326,8 @@ save_packet(struct save *save, const struct packet *packet, GError **error)
 		return false;
 	if (save->over)
 		return true;
+	if (!follow_snaplen(save, error))
+		return false;
 	if (save->used + RECORD_HEADER_BYTES + MIN(packet->cap_len, FILE_CAPTURED_MOST) > BUFFER_BYTES &&
 	    !write_out(save, error))
 		return false;
@@ -309,6 +342,12 @@ bool
 save_flush(struct save *save, GError **error)
 {
 	return save->over || write_out(save, error);
+}
+
+void
+save_set_snaplen(struct save *save, uint32_t snaplen)
+{
+	g_atomic_int_set(&save->snaplen, (gint)snaplen);
 }
 
 bool

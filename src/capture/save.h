@@ -19,7 +19,8 @@ struct save_config {
 	unsigned seconds;	/* likewise; 0: however long it takes */
 	unsigned files;		/* with file_bytes: after the last the first one again; with seconds alone: no more; 0: no end */
 	int link_type;		/* DLT_ value */
-	uint32_t snaplen;	/* at least what any packet has: readers cut by it */
+	uint32_t snaplen;	/* at least what any packet has, for now: readers cut by it */
+	uint32_t snaplen_most;	/* what it may be raised to; 0: it is not */
 	int64_t begin_ns;	/* of the run: names the first file, and is what the first seconds count from */
 };
 
@@ -46,6 +47,12 @@ void save_free(struct save *save);
 bool save_packet(struct save *save, const struct packet *packet, GError **error);
 /* What is in memory goes into the file; false as save_packet. */
 bool save_flush(struct save *save, GError **error);
+/*
+ * Packets that follow may have so many bytes: the header of the present file, if
+ * it is one, and of later ones says so. A pipe's says the most from the start.
+ * Safe from another thread, before the first such packet.
+ */
+void save_set_snaplen(struct save *save, uint32_t snaplen);
 /* No packet is written any more: an error, or the last file is full. */
 bool save_is_over(const struct save *save);
 /* Packets in all files, those that were overwritten since among them. */

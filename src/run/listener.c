@@ -30,8 +30,8 @@ listener_saves(const struct options *options, struct save_config *save)
 		.file_bytes = options->write_bytes,
 		.seconds = options->write_seconds,
 		.files = options->write_files,
-		/* of a length that may be raised: all that it can become */
-		.snaplen = options->snaplen > 0 ? options->snaplen : DEVICE_SNAPLEN_MOST,
+		.snaplen = options->snaplen > 0 ? options->snaplen : SNAPLEN_DEFAULT,
+		.snaplen_most = options->snaplen > 0 ? 0 : DEVICE_SNAPLEN_MOST,
 		.begin_ns = g_get_real_time() * NS_PER_US,
 	};
 	return options->write_path != NULL;
@@ -200,6 +200,8 @@ listener_judge_snaplen(struct listener *listener, uint64_t records, uint64_t hid
 	counts.dropped = drops.dropped_by_kernel;
 	if (!snaplen_is_short(&listener->snaplen, &counts))
 		return;
+	if (listener->saver != NULL)
+		saver_set_snaplen(listener->saver, listener->snaplen.bytes);
 	if (!device_set_snaplen(listener->device, listener->snaplen.bytes, &error)) {
 		log_line(listener->log, LOG_NORMAL, "live", "the snap length stays: %s", error->message);
 		g_error_free(error);

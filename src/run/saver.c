@@ -139,6 +139,12 @@ saver_flush(struct saver *saver)
 		g_async_queue_push(saver->full, g_steal_pointer(&saver->filling));
 }
 
+void
+saver_set_snaplen(struct saver *saver, uint32_t snaplen)
+{
+	save_set_snaplen(saver->save, snaplen);
+}
+
 uint64_t
 saver_left_out(const struct saver *saver)
 {

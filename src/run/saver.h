@@ -17,6 +17,8 @@ void saver_free(struct saver *saver);
 void saver_push(struct saver *saver, const struct packet *packet);
 /* Hands over what was pushed, to be in the file soon. Some times a second. */
 void saver_flush(struct saver *saver);
+/* Packets pushed from now on may have so many bytes. */
+void saver_set_snaplen(struct saver *saver, uint32_t snaplen);
 /* Packets that found no room. */
 uint64_t saver_left_out(const struct saver *saver);
 /* Why saving is over, once: an error that the caller frees; NULL: it goes on, or was told. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/errors.h"
@@ -140,6 +141,17 @@ put_many(struct save *save, unsigned count)
 		cr_assert(put(save, i, i * NS_PER_MS, NULL));
 }
 
+static uint32_t
+snaplen_of(const char *name)
+{
+	g_autofree char *path = g_build_filename(folder, name, NULL);
+	struct source *source = source_open(path, NULL, NULL);
+	uint32_t snaplen = source_facts(source)->snaplen;
+
+	source_free(source);
+	return snaplen;
+}
+
 /* Holds that many packets, numbered from first. */
 static void
 check_file(const char *name, unsigned first, unsigned count)
@@ -198,6 +210,45 @@ Test(save, is_written_once_a_second_without_being_asked)
 	cr_assert(put(save, 1, NS_PER_S, NULL));
 	check_file("a", 0, 2);
 	save_free(save);
+}
+
+Test(save, a_snap_length_that_was_raised_is_in_the_header)
+{
+	struct save *save = begin((struct save_config){ .file_bytes = 1500, .snaplen_most = 65535 }, "a");
+
+	put_many(save, 1);
+	save_set_snaplen(save, 2048);
+	cr_assert(save_flush(save, NULL));
+	cr_assert_eq(snaplen_of("a"), SNAPLEN);
+	put_many(save, 2);
+	cr_assert_eq(snaplen_of("a"), 2048);
+	save_free(save);
+	cr_assert_eq(snaplen_of("a1"), 2048);
+}
+
+static int
+open_pipe(void *context, uint64_t number, int64_t seconds)
+{
+	(void)number;
+	(void)seconds;
+	return *(int *)context;
+}
+
+/* Nothing can be changed in a pipe: its header, of which the 17th byte begins the snap length, says the most. */
+Test(save, a_pipe_says_what_the_snap_length_may_become)
+{
+	struct save_config config = { .path = "pipe", .link_type = DLT_EN10MB, .snaplen = SNAPLEN,
+		.snaplen_most = 65535 };
+	int ends[2];
+	uint32_t words[6];
+	struct save *save;
+
+	cr_assert_eq(pipe(ends), 0);
+	save = save_new(&config, open_pipe, &ends[1], NULL);
+	cr_assert_eq(read(ends[0], words, sizeof words), (ssize_t)sizeof words);
+	cr_assert_eq(words[4], 65535);
+	save_free(save);
+	close(ends[0]);
 }
 
 /* 24 bytes of header and 10 packets are more than 10000, 24 and 9 are not: tcpdump looks before it writes. */
