@@ -88,8 +88,9 @@ whole()
 # named NAME PATTERN: all files are named so, and there is more than one.
 named()
 {
-	ls "$tmp/$1.ours"
-	[ "$(ls "$tmp/$1.ours" | grep -cE "$2")" -gt 1 ] && ! ls "$tmp/$1.ours" | grep -vE "$2"
+	list "$tmp/$1.ours" | cut -d ' ' -f 1 >"$tmp/names"
+	cat "$tmp/names"
+	[ "$(grep -cE "$2" "$tmp/names")" -gt 1 ] && ! grep -vE "$2" "$tmp/names"
 }
 
 ip netns add "$host"
