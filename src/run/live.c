@@ -56,6 +56,7 @@ struct live {
 	struct pollfd polls[POLLS];
 	int64_t started_us, next_us;	/* monotonic: of the run, of the next interval */
 	int64_t from_ns;		/* where the interval began, by the wall clock */
+	uint64_t interval_calls;	/* tally_calls where it began */
 	unsigned ticks;
 	const char *why_over;		/* NULL: it goes on */
 	bool device_over, enough, stream_waits, failed;
@@ -237,6 +238,7 @@ end_interval(struct live *live)
 	live_output_interval(live->output, &interval);
 	snapshot_free(snapshot);
 	live->interval_counters = live->counters;
+	live->interval_calls = tally_calls(live->tally);
 	live->from_ns = interval.to_ns;
 }
 
@@ -403,6 +405,9 @@ finish(struct live *live)
 	await_stream(live);
 	release_signals(live);
 	tally_end(live->tally);
+	/* what the run ends with is an interval, too: all of them together are the report */
+	if (tally_calls(live->tally) > live->interval_calls)
+		end_interval(live);
 	nothing = report(live, true);
 	while (!live_output_is_written(live->output))
 		g_usleep(TICK_MS * 10);

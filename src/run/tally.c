@@ -31,6 +31,7 @@ struct tally {
 	struct capture_facts kept[SIDES];	/* as the last interval left them */
 	struct correlate_facts kept_correlated;
 	uint64_t calls, stream_calls;
+	int64_t passed_ns;		/* of tally_pass_time */
 	bool stream_over, ended;
 };
 
@@ -227,6 +228,7 @@ tally_push(struct tally *tally, const struct packet *packet)
 void
 tally_pass_time(struct tally *tally, int64_t now_ns)
 {
+	tally->passed_ns = now_ns;
 	pipeline_pass_time(tally->pipeline, now_ns);
 	if (tally->comparison != NULL)
 		comparison_pass_time(tally->comparison, tally->device, now_ns);
@@ -493,7 +495,9 @@ tally_interval(struct tally *tally, struct interval *interval)
 	judge_interval(snapshot, interval);
 	interval->report = conclusion_report(snapshot->conclusion);
 	interval->outstanding = own->waiting;
-	interval->oldest_call_ns = own->waiting > 0 ? max_ns(interval->to_ns - own->waiting_since_ns, 0) : -1;
+	/* up to where the interface was looked at: what its ring holds may be the reply */
+	interval->oldest_call_ns = own->waiting > 0 ?
+	    max_ns(max_ns(own->last_ns, tally->passed_ns) - own->waiting_since_ns, 0) : -1;
 	interval->lag_ns = tally_lag_ns(tally);
 	return snapshot;
 }
