@@ -15,8 +15,13 @@
 static const double slack_ns = 1;
 static const double rounding = 0x1p-50;
 static const double slope_max = CLOCK_MAX_DRIFT_PPB * 1e-9;
-/* A band reaches so far around the time that asked for it: stamps come nearly in order. */
-static const double band_before_ns = 0x1p24, band_after_ns = 0x1p26;
+/*
+ * A band goes on for that long behind the time that asked for it, and began a
+ * quarter of it before: stamps come nearly in order. One that is too wide to
+ * show what the corners do is followed by one of half the length, one that
+ * lasts by a somewhat longer one.
+ */
+static const double band_least_ns = 0x1p18, band_most_ns = 0x1p26, band_growth = 1.125;
 
 /* a - b, kept within the range. */
 static double
@@ -56,6 +61,7 @@ polygon_init(struct polygon *polygon)
 	polygon->corners = 0;
 	polygon->has[0] = polygon->has[1] = false;
 	polygon->band = (struct polygon_band){ 0 };
+	polygon->band_reach = band_most_ns;
 	polygon->band_is_old = true;
 }
 
@@ -76,6 +82,7 @@ polygon_copy(struct polygon *to, const struct polygon *from)
 	memcpy(to->b, from->b, n * sizeof(to->b[0]));
 	memcpy(to->edge, from->edge, n * sizeof(to->edge[0]));
 	to->band = from->band;
+	to->band_reach = from->band_reach;
 	to->band_is_old = from->band_is_old;
 }
 
@@ -367,6 +374,20 @@ gains_little(const struct polygon *polygon, const struct bound *bound, double at
 	return n > 0 && i == n;
 }
 
+/* The band did not show what the corners did: it is for another time, from before some cuts, or too wide. */
+static void
+renew_band(struct polygon *polygon, double at)
+{
+	if (!band_covers(&polygon->band, at))
+		polygon->band_reach = fmin(polygon->band_reach * band_growth, band_most_ns);
+	else if (!polygon->band_is_old && polygon->band_reach > band_least_ns)
+		polygon->band_reach /= 2;
+	else if (!polygon->band_is_old)
+		return;
+	band_build(&polygon->band, polygon, at - polygon->band_reach / 4, at + polygon->band_reach);
+	polygon->band_is_old = false;
+}
+
 bool
 polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count, double gain_ns)
 {
@@ -377,10 +398,7 @@ polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned c
 			continue;
 		if (!gains_little(polygon, &bound[i], at, gain_ns))
 			return false;
-		/* The band did not show it: it is for another time, or from before some cuts. */
-		if (polygon->band_is_old || !band_covers(&polygon->band, at))
-			band_build(&polygon->band, polygon, at - band_before_ns, at + band_after_ns);
-		polygon->band_is_old = false;
+		renew_band(polygon, at);
 	}
 	return true;
 }

@@ -45,6 +45,7 @@ struct polygon {
 	double a[POLYGON_CORNERS], b[POLYGON_CORNERS];
 	struct polygon_line edge[POLYGON_CORNERS];	/* from this corner to the next */
 	struct polygon_band band;
+	double band_reach;		/* nanoseconds that the next one goes on */
 	bool band_is_old;		/* there were cuts */
 };
 
