@@ -153,29 +153,28 @@ queue_count(const struct queue *queue)
 	return queue->count + queue->heap_count;
 }
 
-/* The time of the first event; INT64_MAX when there is none. */
-static int64_t
-queue_next(const struct queue *queue)
+/* Takes out the first event if it is not behind until_ns. */
+static inline bool
+queue_pop(struct queue *queue, int64_t until_ns, int64_t *at_ns, uint32_t *call)
 {
-	int64_t next_ns = queue->count > 0 ? ring_at(queue, 0)->at_ns : INT64_MAX;
-
-	return queue->heap_count > 0 ? min_ns(next_ns, queue->heap[0].at_ns) : next_ns;
-}
-
-/* The call of the first event; there is one. */
-static uint32_t
-queue_pop(struct queue *queue)
-{
+	const struct event *first = queue->count > 0 ? ring_at(queue, 0) : NULL;
 	struct event event;
 
-	if (queue->heap_count > 0 && (queue->count == 0 || is_before(&queue->heap[0], ring_at(queue, 0)))) {
+	if (G_UNLIKELY(queue->heap_count > 0) && (first == NULL || is_before(&queue->heap[0], first))) {
+		if (queue->heap[0].at_ns > until_ns)
+			return false;
 		heap_pop(queue, &event);
-		return event.call;
+		*at_ns = event.at_ns;
+		*call = event.call;
+		return true;
 	}
-	event = *ring_at(queue, 0);
+	if (first == NULL || first->at_ns > until_ns)
+		return false;
+	*at_ns = first->at_ns;
+	*call = first->call;
 	queue->first = (queue->first + 1) & (queue->room - 1);
 	queue->count--;
-	return event.call;
+	return true;
 }
 
 /*
@@ -289,10 +288,10 @@ static void
 end_until(struct sweep *sweep, enum sweep_view view, int64_t ns)
 {
 	struct queue *ends = &sweep->ends[view];
+	int64_t at_ns;
+	uint32_t place;
 
-	for (int64_t at_ns; queue_count(ends) > 0 && (at_ns = queue_next(ends)) <= ns;) {
-		uint32_t place = queue_pop(ends);
-
+	while (queue_pop(ends, ns, &at_ns, &place)) {
 		fetch_ahead(sweep, ends);
 		sweep->sink.end(sweep->sink.context, view, &sweep->calls[place].call, min_ns(at_ns, sweep->latest_ns));
 		call_ended(sweep, place);
@@ -310,19 +309,24 @@ begin(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, 
 static void
 begin_inside_until(struct sweep *sweep, int64_t ns)
 {
-	struct queue *begins = &sweep->begins[SWEEP_INSIDE];
+	int64_t at_ns;
+	uint32_t place;
 
-	for (int64_t at_ns; queue_count(begins) > 0 && (at_ns = queue_next(begins)) < ns;)
-		begin(sweep, SWEEP_INSIDE, &sweep->calls[queue_pop(begins)].call, at_ns);
+	while (queue_pop(&sweep->begins[SWEEP_INSIDE], ns - 1, &at_ns, &place))
+		begin(sweep, SWEEP_INSIDE, &sweep->calls[place].call, at_ns);
 }
 
-static void
+/* False when none waits. */
+static bool
 settle_earliest(struct sweep *sweep)
 {
-	int64_t at_ns = queue_next(&sweep->begins[SWEEP_OUTSIDE]);
-	uint32_t place = queue_pop(&sweep->begins[SWEEP_OUTSIDE]);
-	const struct sweep_call *call = &sweep->calls[place].call;
+	const struct sweep_call *call;
+	int64_t at_ns;
+	uint32_t place;
 
+	if (!queue_pop(&sweep->begins[SWEEP_OUTSIDE], INT64_MAX, &at_ns, &place))
+		return false;
+	call = &sweep->calls[place].call;
 	fetch_ahead(sweep, &sweep->begins[SWEEP_OUTSIDE]);
 	if (has_view(call, SWEEP_INSIDE))
 		wait_for_begin(sweep, SWEEP_INSIDE, SWEEP_INSIDE, place);
@@ -330,13 +334,14 @@ settle_earliest(struct sweep *sweep)
 		begin(sweep, SWEEP_OUTSIDE, call, at_ns);
 	sweep->settled_ns = at_ns;
 	begin_inside_until(sweep, at_ns);
+	return true;
 }
 
 static void
 settle_all(struct sweep *sweep)
 {
-	while (queue_count(&sweep->begins[SWEEP_OUTSIDE]) > 0)
-		settle_earliest(sweep);
+	while (settle_earliest(sweep))
+		continue;
 	begin_inside_until(sweep, SWEEP_OPEN);
 	end_until(sweep, SWEEP_OUTSIDE, SWEEP_OPEN);
 	end_until(sweep, SWEEP_INSIDE, SWEEP_OPEN);
