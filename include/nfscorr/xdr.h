@@ -54,6 +54,14 @@ xdr_load32(const uint8_t *bytes)
 	    (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* True when n bytes, more than 0, can be read at the cursor. */
+static inline bool
+xdr_holds(const struct xdr_cursor *cursor, uint32_t n)
+{
+	return cursor->status == XDR_FINE && cursor->off < cursor->cap && n <= cursor->cap - cursor->off &&
+	    n <= cursor->total - cursor->off;
+}
+
 /* True when n bytes can be read at the cursor; else the error is kept. */
 static inline bool
 xdr_have(struct xdr_cursor *cursor, uint32_t n)

@@ -6,6 +6,8 @@
 
 enum {
 	RPC_VERSION = 2,		/* RFC 5531 section 9, rpcvers */
+	CALL_WORDS = 24,		/* bytes: XID, type, RPC version, program, version, procedure */
+	REPLY_WORDS = 8,		/* XID, type */
 	AUTH_MOST_BYTES = 400,		/* RFC 5531 section 8.2 */
 	MACHINE_NAME_MOST = 255,	/* RFC 5531 appendix A */
 	GIDS_MOST = 16,
@@ -107,20 +109,49 @@ read_reply(struct xdr_cursor *cursor, struct rpc_message *message)
 	message->header_complete = xdr_ok(cursor);
 }
 
+/* The words that every message has, and a call's up to its procedure; the type, 0 with an error kept. */
+static uint32_t
+read_words(struct xdr_cursor *cursor, struct rpc_message *message, uint32_t *rpc_version)
+{
+	uint32_t type;
+
+	message->xid = xdr_u32(cursor);
+	type = xdr_u32(cursor);
+	if (type == RPC_TYPE_CALL) {
+		*rpc_version = xdr_u32(cursor);
+		message->program = xdr_u32(cursor);
+		message->version = xdr_u32(cursor);
+		message->procedure = xdr_u32(cursor);
+	}
+	return type;
+}
+
+/* The same where all of them are there, as nearly always: they need not be looked for one by one. */
+static uint32_t
+load_words(struct xdr_cursor *cursor, struct rpc_message *message, uint32_t *rpc_version)
+{
+	const uint8_t *words = cursor->data + cursor->off;
+	uint32_t type = xdr_load32(words + 4);
+
+	message->xid = xdr_load32(words);
+	if (type == RPC_TYPE_CALL) {
+		*rpc_version = xdr_load32(words + 8);
+		message->program = xdr_load32(words + 12);
+		message->version = xdr_load32(words + 16);
+		message->procedure = xdr_load32(words + 20);
+	}
+	cursor->off += type == RPC_TYPE_CALL ? CALL_WORDS : REPLY_WORDS;
+	return type;
+}
+
 enum header_result
 rpc_header_parse(struct rpc_message *message)
 {
 	struct xdr_cursor *cursor = &message->body;
 	uint32_t type, rpc_version = RPC_VERSION;
 
-	message->xid = xdr_u32(cursor);
-	type = xdr_u32(cursor);
-	if (type == RPC_TYPE_CALL) {
-		rpc_version = xdr_u32(cursor);
-		message->program = xdr_u32(cursor);
-		message->version = xdr_u32(cursor);
-		message->procedure = xdr_u32(cursor);
-	}
+	type = xdr_holds(cursor, CALL_WORDS) ? load_words(cursor, message, &rpc_version) :
+	    read_words(cursor, message, &rpc_version);
 	if (!xdr_ok(cursor))
 		return cursor->status == XDR_SHORT ? HEADER_WANTS :
 		    cursor->status == XDR_HOLE ? HEADER_CUT : HEADER_BROKEN;
