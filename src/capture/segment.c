@@ -192,7 +192,7 @@ enum segment_result
 segment_parse(const struct packet *packet, struct segment *segment)
 {
 	struct layer layer;
-	struct ip_header ip;
+	struct ip_header ip = { 0 };
 	enum layer_result result = strip_common(packet, &layer, &ip) ? LAYER_FOUND : strip_any(packet, &layer, &ip);
 
 	if ((result == LAYER_FOUND || result == LAYER_FRAGMENT) && ip.protocol == IP_UDP)
