@@ -58,6 +58,51 @@ Test(ids, that_no_longer_fit_are_others_and_counted)
 	ids_free(ids);
 }
 
+/* More connections than are remembered, in turn: each finds its own ids again. */
+Test(ids, of_both_ends_at_once)
+{
+	struct ids *ids = ids_new();
+	uint32_t client, server, connection;
+
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned i = 0; i < 2000; i++) {
+			struct nfs_op op = op_of(i / 2, 700 + i % 2, 0);
+
+			for (unsigned times = 0; times < 2; times++) {
+				ids_of_ends(ids, &op, &client, &server, &connection);
+				cr_assert_eq(client, i / 2 + 1);
+				cr_assert_eq(server, 1);
+				cr_assert_eq(connection, i + 1);
+			}
+			cr_assert_eq(ids_of(ids, ID_CONNECTION, &op), i + 1);
+		}
+	ids_free(ids);
+}
+
+Test(ids, of_both_ends_that_no_longer_fit_are_counted_each_time)
+{
+	struct ids *ids = ids_new();
+	uint32_t client, server, connection;
+	struct nfs_op op;
+	unsigned fit = 0;
+
+	for (unsigned i = 0; i < 100000; i++) {
+		op = op_of(i, 700, 0);
+		ids_of_ends(ids, &op, &client, &server, &connection);
+		cr_assert_eq(client, connection);
+		fit += client != ID_OTHERS;
+	}
+	for (unsigned times = 0; times < 3; times++) {
+		ids_of_ends(ids, &op, &client, &server, &connection);
+		cr_assert_eq(client, ID_OTHERS);
+		cr_assert_eq(server, 1);
+	}
+	cr_assert_eq(ids_overflow(ids, ID_CLIENT), 100003 - fit);
+	cr_assert_eq(ids_overflow(ids, ID_CONNECTION), 100003 - fit);
+	cr_assert_eq(ids_overflow(ids, ID_SERVER), 0);
+	ids_free(ids);
+}
+
 Test(ids, of_a_file_that_is_not_known)
 {
 	struct ids *ids = ids_new();

@@ -4,6 +4,8 @@
 #include "correlate/ids.h"
 #include "stats/aggregate.h"
 #include "stats/build.h"
+#include "stats/flight.h"
+#include "stats/serial.h"
 
 static const struct side_row *
 side_of(struct aggregate *aggregate, unsigned capture, uint32_t procedure)
@@ -61,6 +63,38 @@ Test(aggregate, an_op_counts_for_both_sides_and_rpc_time)
 	cr_assert_eq(row->rpc_time.sum_ns, 7500);
 	cr_assert_eq(row->server_estimate.sum_ns, 8200);
 	cr_assert_null(side_of(aggregate, 0, PROC_READ), "the other capture has its own rows");
+	aggregate_free(aggregate);
+}
+
+/* 301 calls, of them 100 READs of one file one behind the other, 100 callbacks, 100 that are not answered. */
+Test(aggregate, ops_of_a_batch_count_as_one_by_one)
+{
+	enum { CALLS = 301 };
+	struct aggregate *aggregate = aggregate_new(2, 10);
+	struct nfs_op op[CALLS];
+
+	for (unsigned i = 0; i < CALLS; i++) {
+		op[i] = build_op(i % 3 == 0 ? PROC_READ : PROC_GETATTR, 10000 * (int64_t)i, 3000);
+		if (i % 3 == 0)
+			build_data(&op[i], 5, i / 3 * 4096, 4096, 4096);
+		if (i % 3 == 1)
+			op[i].program = 0x40000000;
+		if (i % 3 == 2) {
+			op[i].outcome = OP_UNANSWERED;
+			op[i].valid = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST;
+		}
+	}
+	aggregate_add_ops(aggregate, 0, op, 0);
+	for (unsigned i = 0; i < CALLS; i += 43)
+		aggregate_add_ops(aggregate, 0, &op[i], MIN(43, CALLS - i));
+	aggregate_finish(aggregate);
+	cr_assert_eq(side_of(aggregate, 0, PROC_READ)->count, 101);
+	cr_assert_eq(side_of(aggregate, 0, PROC_READ)->latency[PAIR_CLIENT].sum_ns, 101 * 4500);
+	/* callbacks are in a row of their own program, and in nothing that findings are judged by */
+	cr_assert_eq(aggregate_flight(aggregate, 0)->calls, 201);
+	cr_assert_eq(aggregate_serial(aggregate, 0)->reads, 101);
+	cr_assert_eq(aggregate_serial(aggregate, 0)->in_turn, 100);
+	cr_assert_eq(concurrency_counts(aggregate_concurrency(aggregate, 0))->calls[CONCURRENCY_OUTSIDE], 101);
 	aggregate_free(aggregate);
 }
 
