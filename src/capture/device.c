@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <pcap/pcap.h>
 #include <string.h>
@@ -100,6 +101,22 @@ explain(const struct device *device, int status, GError **error)
 }
 
 /*
+ * What goes over the loopback is seen twice; libpcap leaves one copy out, but the
+ * ring would have both, and the kernel count both as dropped. Kernels before 4.20
+ * cannot be told.
+ */
+static void
+ignore_second_copies(struct device *device)
+{
+	int fd = pcap_fileno(device->pcap), ignore = 1;
+	struct ifreq request = { 0 };
+
+	g_strlcpy(request.ifr_name, device->name, sizeof request.ifr_name);
+	if (ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_LOOPBACK) != 0)
+		(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore, sizeof ignore);
+}
+
+/*
  * The ring is opened for packets of any size. TPACKET_V3 stores them by their
  * length, which the filter's result limits, so that this costs nothing, and the
  * snap length can be raised while it runs.
@@ -127,6 +144,7 @@ activate(struct device *device, const struct device_config *config, GError **err
 	}
 	if (pcap_setnonblock(device->pcap, 1, problem) != 0)
 		return fail(error, "%s: cannot capture: %s", config->name, problem);
+	ignore_second_copies(device);
 	return true;
 }
 

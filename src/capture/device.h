@@ -58,7 +58,7 @@ enum device_result device_read(struct device *device, device_packet_fn *take, vo
 /* Sums since the open, however long ago. Ask at least every few minutes: libpcap's have 32 bits. */
 struct device_counters {
 	uint64_t received;		/* handed over, or dropped by the kernel */
-	uint64_t dropped_by_kernel;	/* found no room in the ring */
+	uint64_t dropped_by_kernel;	/* found no room in the ring; of "any" those over the loopback twice */
 	uint64_t dropped_by_interface;	/* whatever they were: for want of a buffer, before any filter */
 };
 void device_counters(struct device *device, struct device_counters *counters);

@@ -201,6 +201,23 @@ on "$here" tests/real/send udp 127.0.0.1 2049 200 3 0
 end
 check "the loopback's packets, once" saw 3 '80 242 1 '
 
+# What finds no room while nobody reads is counted, once.
+for name in lo nfs0; do
+	BUFFER_KIB=512 QUIET=1
+	export BUFFER_KIB QUIET
+	begin "$here" "$name" "$nfs" tags 80
+	unset BUFFER_KIB QUIET
+	kill -STOP "$pid"
+	if [ "$name" = lo ]; then
+		on "$here" tests/real/send udp 127.0.0.1 2049 200 20000 0
+	else
+		send 20000 200 2049
+	fi
+	kill -CONT "$pid"
+	end
+	check "$name: drops are counted" said '^counters 20000 1[0-9]{4} 0'
+done
+
 # ---- gone ----
 
 begin "$here" nfs0 "$nfs" tags 80

@@ -4,7 +4,8 @@
  * Says "ready" once it listens, then for each packet its captured and its wire
  * length and its first bytes, until it reads a line on standard input ("raise"
  * sets the snap length to RAISED, anything else ends it) or the interface is
- * gone; then the counters, and what they and it itself cost.
+ * gone; then the counters, and what it cost. QUIET in the environment leaves the
+ * packets out, BUFFER_KIB sizes the ring.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -82,11 +83,13 @@ main(int argc, char **argv)
 	struct device_config config = { .name = argv[1], .filter = strcmp(argv[2], "-") != 0 ? argv[2] : NULL,
 		.behind_tags = strcmp(argv[3], "tags") == 0, .snaplen = (uint32_t)atoi(argv[4]) };
 	struct listen listen = { .quiet = getenv("QUIET") != NULL };
+	const char *buffer_kib = getenv("BUFFER_KIB");
 	struct device_counters counters;
 	struct device *device;
 	struct rusage usage;
 	GError *error = NULL;
 
+	config.buffer_kib = buffer_kib != NULL ? (uint32_t)atoi(buffer_kib) : 0;
 	device = device_open(&config, &error);
 	if (device == NULL) {
 		printf("error: %s\n", error->message);
