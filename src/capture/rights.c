@@ -22,6 +22,7 @@ struct rights {
 	bool user_named;	/* by -Z, so that it is a must */
 	uid_t user;
 	gid_t group;
+	bool capable;		/* capabilities could not be given up */
 	unsigned calls;		/* rows of the filter in force; 0: none is */
 	GString *left;		/* what could not be given up; empty: nothing */
 	iconv_t to_utf8, from_utf8;	/* held, as what they load cannot be loaded later */
@@ -144,7 +145,8 @@ limit_capabilities(struct rights *rights, enum phase phase)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, held[i]);
 	/* the bounding set takes a right of its own, and matters to programs that are started: none is */
 	(void)!capng_apply(CAPNG_SELECT_BOUNDS);
-	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+	rights->capable = capng_apply(CAPNG_SELECT_CAPS) != 0;
+	if (rights->capable)
 		note_left(rights, "capabilities stay", g_strerror(errno));
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
@@ -325,8 +327,8 @@ rights_given_up(const struct rights *rights)
 {
 	g_autofree char *calls = rights->calls > 0 ? g_strdup_printf("%u kinds of", rights->calls) : g_strdup("all");
 
-	return g_strdup_printf("captures are read as user %lu, without capabilities, with %s system calls",
-	    (unsigned long)geteuid(), calls);
+	return g_strdup_printf("captures are read as user %lu, %s capabilities, with %s system calls",
+	    (unsigned long)geteuid(), rights->capable ? "with" : "without", calls);
 }
 
 char *
