@@ -40,10 +40,10 @@ struct keeper {
 	GMutex lock;		/* a reply belongs to the request before it */
 	GArray *inputs, *outputs;	/* struct name */
 	struct keeper_save save;
-	struct target_owner owner;
+	struct owner owner;
 };
 
-static const struct target_owner nobody_else = { (uid_t)-1, (gid_t)-1 };
+static const struct owner nobody_else = { (uid_t)-1, (gid_t)-1 };
 
 static enum keeper_kind
 kind_of(const char *path)
@@ -72,17 +72,27 @@ find(const GArray *names, const char *path)
 
 /* A FIFO nobody writes to must not stop the keeper, that is for the reader: settle_input(). */
 static int
-open_input(const char *path, int descriptor)
+try_input(const char *path)
 {
-	g_autofree char *own = descriptor >= 0 ? g_strdup_printf("/proc/self/fd/%d", descriptor) : NULL;
 	struct stat status;
 	int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC;
 
-	if (own != NULL)
-		path = own;
 	if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
 		flags |= O_NONBLOCK;
 	return open(path, flags);
+}
+
+static int
+open_input(const char *path, int descriptor, const struct owner *owner)
+{
+	g_autofree char *own = descriptor >= 0 ? g_strdup_printf("/proc/self/fd/%d", descriptor) : NULL;
+	int fd = try_input(own != NULL ? own : path);
+
+	if (fd < 0 && errno == EACCES && owner_assume(owner)) {
+		fd = try_input(path);
+		owner_resume();
+	}
+	return fd;
 }
 
 /* Waits for a FIFO's first writer as open() would have; reading waits from here on. */
@@ -104,7 +114,7 @@ settle_input(int fd, bytes_wait_fn *wait_for, void *context)
 }
 
 static int
-open_save(const struct keeper_save *save, const struct target_owner *owner, uint64_t number, int64_t seconds)
+open_save(const struct keeper_save *save, const struct owner *owner, uint64_t number, int64_t seconds)
 {
 	g_autofree char *path = NULL;
 	struct target *target;
@@ -152,7 +162,7 @@ serve(struct keeper *keeper, const struct request *request)
 	name = &g_array_index(names, struct name, request->number);
 	switch (request->verb) {
 	case VERB_INPUT:
-		return open_input(name->path, name->descriptor);
+		return open_input(name->path, name->descriptor, &keeper->owner);
 	case VERB_OUTPUT:
 		return serve_output(keeper, name);
 	case VERB_COMMIT:
@@ -412,7 +422,7 @@ keeper_process(const struct keeper *keeper)
 int
 keeper_input(struct keeper *keeper, const char *path, bytes_wait_fn *wait, void *context)
 {
-	int fd = keeper != NULL ? ask(keeper, VERB_INPUT, find(keeper->inputs, path), 0) : open_input(path, -1);
+	int fd = keeper != NULL ? ask(keeper, VERB_INPUT, find(keeper->inputs, path), 0) : open_input(path, -1, &nobody_else);
 
 	return settle_input(fd, wait, context);
 }

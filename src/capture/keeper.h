@@ -31,7 +31,7 @@ struct keeper_save {
 struct keeper_config {
 	const GPtrArray *inputs, *outputs;	/* char *: paths; NULL: none */
 	struct keeper_save save;
-	struct target_owner owner;		/* of outputs and saved packets */
+	struct owner owner;	/* of outputs and saved packets; who opens what root may not */
 	/* What the new process does first, to give up all but what it needs; NULL: nothing. */
 	void (*restrict_rights)(void *context, int socket);
 	void *restrict_context;

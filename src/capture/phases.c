@@ -87,6 +87,7 @@ const struct call phase_calls[] = {
 	ALLOW("getcpu", RUN),
 	ALLOW("prctl", RUN, IS(0, PR_SET_NAME)),
 	ALLOW("prctl", KEEP, IS(0, PR_SET_PDEATHSIG)),
+	ALLOW("prctl", KEEP, IS(0, PR_GET_PDEATHSIG)),
 
 	/* what is open: to read, to write, to begin again */
 	ALLOW("read", RUN),
@@ -145,6 +146,8 @@ const struct call phase_calls[] = {
 	ALLOW("renameat2", KEEP),
 	ALLOW("unlinkat", KEEP),
 	ALLOW("fchown", KEEP),
+	ALLOW("setfsgid", KEEP),
+	ALLOW("setfsuid", KEEP),
 	ALLOW("getpid", KEEP),
 	ALLOW("getppid", KEEP),
 
@@ -207,8 +210,8 @@ const struct call phase_calls[] = {
 	ALLOW("exit_group", BOTH),
 
 	/* who and where it is */
-	ALLOW("getegid", RUN),
-	ALLOW("geteuid", RUN),
+	ALLOW("getegid", BOTH),
+	ALLOW("geteuid", BOTH),
 	ALLOW("getgid", RUN),
 	ALLOW("getpid", RUN),
 	ALLOW("getppid", RUN),

@@ -93,14 +93,14 @@ take_user(struct rights *rights, const char *name, GError **error)
 }
 
 /* Files belong to a person who can be told from the call; else to whom they always did. */
-static struct target_owner
+static struct owner
 owner_of_files(const struct rights *rights)
 {
-	static const struct target_owner as_ever = { (uid_t)-1, (gid_t)-1 };
+	static const struct owner as_ever = { (uid_t)-1, (gid_t)-1 };
 	uint32_t caller;
 
 	if (rights->changes_user && (rights->user_named || getuid() != 0 || read_id("SUDO_UID", &caller)))
-		return (struct target_owner){ rights->user, rights->group };
+		return (struct owner){ rights->user, rights->group };
 	return as_ever;
 }
 
@@ -248,6 +248,9 @@ restrict_keeper(void *context, int socket)
 {
 	struct rights *rights = context;
 
+	struct owner owner = owner_of_files(rights);
+
+	owner_prepare(&owner);
 	limit_capabilities(rights, PHASE_KEEP);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	filter_calls(rights, PHASE_KEEP, socket);

@@ -16,6 +16,8 @@ struct target {
 	int file;		/* a second descriptor of the new file; -1: written as it is */
 	bool nameless;		/* the file has no name yet, and vanishes with the program */
 	char *temporary;	/* its name until it takes the target's */
+	struct owner owner;
+	bool by_owner;		/* who alone may do anything there */
 };
 
 static char *
@@ -47,7 +49,8 @@ create(struct target *target, const char *path)
 	struct stat status;
 	int fd = -1;
 
-	target->name = g_path_get_basename(path);
+	if (target->folder >= 0)
+		close(target->folder);
 	target->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (target->folder < 0)
 		return -1;
@@ -60,15 +63,15 @@ create(struct target *target, const char *path)
 
 /* A file that is open twice: to be written, and to be named later. */
 static int
-create_owned(struct target *target, const char *path, const struct target_owner *owner)
+create_owned(struct target *target, const char *path)
 {
 	int fd = create(target, path);
 
 	if (fd < 0)
 		return -1;
 	/* what may not be given away stays ours */
-	if (owner->user != (uid_t)-1)
-		(void)!fchown(fd, owner->user, owner->group);
+	if (target->owner.user != (uid_t)-1)
+		(void)!fchown(fd, target->owner.user, target->owner.group);
 	target->file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (target->file >= 0)
 		return fd;
@@ -97,19 +100,28 @@ open_special(const char *path)
 	return -1;
 }
 
+static int
+open_any(struct target *target, const char *path)
+{
+	int fd = open_special(path);
+
+	return fd >= 0 || errno != 0 ? fd : create_owned(target, path);
+}
+
 struct target *
-target_open(const char *path, int descriptor, const struct target_owner *owner, int *fd)
+target_open(const char *path, int descriptor, const struct owner *owner, int *fd)
 {
 	struct target *target = g_new0(struct target, 1);
 	int code;
 
 	target->folder = target->file = -1;
-	if (descriptor >= 0) {
-		*fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-	} else {
-		*fd = open_special(path);
-		if (*fd < 0 && errno == 0)
-			*fd = create_owned(target, path, owner);
+	target->name = g_path_get_basename(path);
+	target->owner = *owner;
+	*fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : open_any(target, path);
+	if (*fd < 0 && (errno == EACCES || errno == EPERM) && owner_assume(owner)) {
+		target->by_owner = true;
+		*fd = open_any(target, path);
+		owner_resume();
 	}
 	if (*fd >= 0)
 		return target;
@@ -138,17 +150,27 @@ give_name(struct target *target)
 	return EEXIST;
 }
 
-int
-target_commit(struct target *target)
+static int
+place(struct target *target)
 {
 	int code = target->nameless ? give_name(target) : 0;
 
-	if (code == 0 && target->temporary != NULL) {
-		if (renameat(target->folder, target->temporary, target->folder, target->name) != 0)
-			code = errno;
-		else
-			g_clear_pointer(&target->temporary, g_free);
-	}
+	if (code != 0 || target->temporary == NULL)
+		return code;
+	if (renameat(target->folder, target->temporary, target->folder, target->name) != 0)
+		return errno;
+	g_clear_pointer(&target->temporary, g_free);
+	return 0;
+}
+
+int
+target_commit(struct target *target)
+{
+	bool assumed = target->by_owner && owner_assume(&target->owner);
+	int code = place(target);
+
+	if (assumed)
+		owner_resume();
 	target_drop(target);
 	return code;
 }
@@ -158,8 +180,13 @@ target_drop(struct target *target)
 {
 	if (target == NULL)
 		return;
-	if (target->temporary != NULL)
+	if (target->temporary != NULL) {
+		bool assumed = target->by_owner && owner_assume(&target->owner);
+
 		unlinkat(target->folder, target->temporary, 0);
+		if (assumed)
+			owner_resume();
+	}
 	if (target->file >= 0)
 		close(target->file);
 	if (target->folder >= 0)

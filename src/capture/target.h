@@ -6,21 +6,17 @@
 #ifndef CAPTURE_TARGET_H
 #define CAPTURE_TARGET_H
 
-#include <sys/types.h>
+#include "capture/owner.h"
 
 struct target;
 
-/* Whose new files are; (uid_t)-1: whose they are without a word about it. */
-struct target_owner {
-	uid_t user;
-	gid_t group;
-};
-
 /*
  * *fd is for writing and the caller's. descriptor: of this process, that the
- * path is another name for, or -1. NULL and errno when nothing can be written.
+ * path is another name for, or -1. The new file is the owner's, if there is one,
+ * who also makes it where root may not. NULL and errno when nothing can be
+ * written.
  */
-struct target *target_open(const char *path, int descriptor, const struct target_owner *owner, int *fd);
+struct target *target_open(const char *path, int descriptor, const struct owner *owner, int *fd);
 /* Takes target. All was written: 0, or the errno of what failed, and the target is then as it was. */
 int target_commit(struct target *target);
 /* Takes target, NULL allowed: nothing appears. */

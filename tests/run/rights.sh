@@ -130,6 +130,16 @@ if [ "$root" = yes ]; then
 	check "a link in the place of an output is not followed" sh -c '
 	    env SUDO_UID=1234 SUDO_GID=2345 "$1" --json="$2" "$3" "$4" && grep -q precious "$5" && jq -e .schema "$2"' - \
 	    "$NFSCORR" "$tmp/written/link.json" "$server" "$client" "$tmp/roots/victim"
+	# Root without the capabilities for files may as little as on a file server that takes it for nobody.
+	mkdir -m 700 "$tmp/home"
+	cp "$server" "$client" "$tmp/home"
+	chown -R 1234:2345 "$tmp/home"
+	squashed="env SUDO_UID=1234 SUDO_GID=2345 setpriv --bounding-set=-dac_override,-dac_read_search"
+	check_status 1 "there is a folder that root may not read" $squashed cat "$tmp/home/server.pcap"
+	check "what sudo's caller alone may read and write is read and written" $squashed "$NFSCORR" --json="$tmp/home/r.json" --ops="$tmp/home/o.csv" \
+	    "$tmp/home/server.pcap" "$tmp/home/client.pcap"
+	check "with nothing left beside it" test "$(ls -A "$tmp/home" | tr '\n' ' ')" = "client.pcap o.csv r.json server.pcap "
+	check "and whole" jq -e .schema "$tmp/home/r.json"
 	run $as_user "$NFSCORR" "$server" "$client"
 	ok=0
 	{ [ "$status" -eq 1 ] && grep -qF "$server: Permission denied" "$tmp/err"; } || ok=1
