@@ -11,7 +11,7 @@
 enum {
 	JOINING = 256,			/* datagrams in fragments at the same time, in this shard */
 	BUCKETS = 256,			/* a power of two */
-	RPC_MIN = 24,			/* the shortest message: a reply without results */
+	RPC_MIN = 20,			/* the shortest message: a call that is denied for its credential (RFC 5531 section 9) */
 	/* A host gives up a datagram after 30 s (Linux: ipfrag_time); nobody waits where no second fragment was ever captured. */
 	JOIN_S = 30,
 	HOPELESS_MS = 100,

@@ -32,14 +32,18 @@ static const char *const troubles[] = {
 
 static const char *const versions[] = { "nfs=4.0", "nfs=4.1", "nfs=4.2" };
 
-/* What UDP knows: troubles of NFSv3 that are not TCP's; others go. XIDs that come again make copies of calls. */
+/*
+ * What UDP knows: troubles of NFSv3 that are not TCP's; others go. XIDs that come
+ * again make copies of calls, and a clock that is set back by a time-out stamps
+ * both copies of one alike.
+ */
 static const char *const datagram_troubles[] = {
 	"calls", "read", "write", "clients", "nconnect", "slots", "callers", "mix", "vary-sizes", "errors",
 	"auth-none", "jukebox", "threads", "delay", "jitter", "line", "loss", "reorder", "reorder-by", "payload",
 	"unanswered", "denied", "accept-errors", "nat", "virtual-server", "extra-clients",
 	"extra-servers", "snaplen", "drop", "burst", "drop-window", "only", "capture-start", "capture-stop",
 	"duplicate", "duplicate-delay", "duplicate-hop", "link", "ip", "magic", "big-endian", "offset", "drift",
-	"step", NULL
+	NULL
 };
 
 /* NAME of NAME, NAME=VALUE, and either behind a prefix. */

@@ -2,6 +2,7 @@
  * RPC over UDP: one datagram is one record, whole or in IP fragments; copies.
  */
 #include <criterion/criterion.h>
+#include <glib.h>
 
 #include "stream/wire.h"
 
@@ -122,6 +123,22 @@ Test(datagrams, row_31_the_first_complete_reply_counts)
 }
 
 /* A server remembers answered calls: the same again within 120 s is a copy, later or with other arguments it is new. */
+/* The shortest reply there is: the credential is refused (RFC 5531 section 9). */
+Test(datagrams, denied)
+{
+	static const uint32_t words[] = { 5, 1 /* reply */, 1 /* denied */, 1 /* AUTH_ERROR */, 5 /* too weak */ };
+	struct wire *wire = wire_new(0, 0);
+
+	wire_datagram(wire, TO_SERVER, wire_read(wire, 5, 4096, 100), 10 * MS);
+	wire_datagram(wire, TO_CLIENT, wire_words(wire, TO_CLIENT, words, G_N_ELEMENTS(words)), 12 * MS);
+	wire_finish(wire, 20 * MS);
+	cr_assert_eq(wire->rpc->outcomes[OP_ANSWERED], 1);
+	cr_assert(wire_op(wire, 5)->flags & OP_RPC_ERROR);
+	cr_assert_eq(wire_op(wire, 5)->reply_last_ns, 12 * MS);
+	wire_check_books(wire);
+	wire_free(wire);
+}
+
 Test(datagrams, rows_6_and_31_a_copy_after_the_reply)
 {
 	struct wire *wire = wire_new(0, 0);
