@@ -16,7 +16,7 @@ struct listener {
 	struct keeper_save save_names;
 	struct save_config save;
 	struct keeper *keeper;
-	device_packet_fn *take;		/* during listener_read */
+	listener_packet_fn *take;		/* during listener_read */
 	void *context;
 	uint64_t left_out_told;
 	bool failed;
@@ -135,13 +135,12 @@ take_packet(void *context, const struct packet *packet)
 {
 	struct listener *listener = context;
 
-	if (listener->saver != NULL)
+	if (listener->take(listener->context, packet) && listener->saver != NULL)
 		saver_push(listener->saver, packet);
-	listener->take(listener->context, packet);
 }
 
 enum device_result
-listener_read(struct listener *listener, device_packet_fn *take, void *context, GError **error)
+listener_read(struct listener *listener, listener_packet_fn *take, void *context, GError **error)
 {
 	listener->take = take;
 	listener->context = context;

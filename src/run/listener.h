@@ -25,8 +25,10 @@ void listener_free(struct listener *listener);	/* NULL allowed */
 void listener_set_log(struct listener *listener, struct log *log);
 
 int listener_fd(const struct listener *listener);
+/* As device_packet_fn; false: the packet does not count, and is not saved either. */
+typedef bool listener_packet_fn(void *context, const struct packet *packet);
 /* As device_read. */
-enum device_result listener_read(struct listener *listener, device_packet_fn *take, void *context, GError **error);
+enum device_result listener_read(struct listener *listener, listener_packet_fn *take, void *context, GError **error);
 /* What is known of the interface, for reports: kept up to date by listener_drops and listener_tick; borrowed. */
 const struct source_facts *listener_told(const struct listener *listener);
 /* Drops so far. */

@@ -33,6 +33,7 @@ enum {
 	/* After so long the ring has handed over all that came before. */
 	HANDED_OVER_MS = 3 * DEVICE_HANDOVER_MS,
 	SIGNAL_TWICE_MS = 500,		/* one that was meant once: timeout(1) sends it to the program and to its group */
+	LAST_PACKETS_MS = 1000,		/* for the ring to hand over what it has */
 	STREAM_GRACE_MS = 2000,		/* for the stream to come up to the end of the capture */
 };
 
@@ -57,6 +58,8 @@ struct live {
 	int64_t started_us, next_us;	/* monotonic: of the run, of the next interval */
 	int64_t from_ns;		/* where the interval began, by the wall clock */
 	uint64_t interval_calls;	/* tally_calls where it began */
+	int64_t end_ns;			/* when it was over, by the wall clock; valid with why_over */
+	int64_t quiet_since_us;		/* monotonic: no packet since */
 	unsigned ticks;
 	const char *why_over;		/* NULL: it goes on */
 	bool device_over, enough, stream_waits, failed;
@@ -247,21 +250,28 @@ end_interval(struct live *live)
 static void
 end(struct live *live, const char *why)
 {
-	if (live->why_over == NULL)
-		live->why_over = why;
+	if (live->why_over != NULL)
+		return;
+	live->why_over = why;
+	live->end_ns = wall_ns();
 }
 
-static void
+static bool
 take_packet(void *context, const struct packet *packet)
 {
 	struct live *live = context;
 
+	/* behind the end there is nothing that came before it */
+	live->enough |= live->why_over != NULL && packet->ts_ns > live->end_ns;
 	if (live->enough)
-		return;
+		return false;
+	if (live->why_over != NULL)
+		live->quiet_since_us = g_get_monotonic_time();
 	tally_push(live->tally, packet);
 	live->enough = live->options->count > 0 && tally_calls(live->tally) >= live->options->count;
 	if (live->enough)
 		end(live, "so many calls were seen");
+	return true;
 }
 
 static void
@@ -360,10 +370,15 @@ turn(struct live *live)
 static void
 read_last_packets(struct live *live)
 {
-	int64_t until_us = g_get_monotonic_time() + 2 * DEVICE_HANDOVER_MS * INT64_C(1000);
+	int64_t now_us = g_get_monotonic_time();
+	int64_t until_us = now_us + LAST_PACKETS_MS * INT64_C(1000);
 
-	while (!live->device_over && !live->enough && g_get_monotonic_time() < until_us)
+	live->quiet_since_us = now_us;
+	while (!live->device_over && !live->enough && now_us < until_us &&
+	    now_us - live->quiet_since_us < 2 * DEVICE_HANDOVER_MS * INT64_C(1000)) {
 		turn(live);
+		now_us = g_get_monotonic_time();
+	}
 }
 
 /* The stream comes up to where the capture ended, if it is not far behind. */
