@@ -75,7 +75,8 @@ ended()
 reported()
 {
 	# shellcheck disable=SC2016 # for the shell that is timed
-	timeout 60 sh -c 'until kill -USR1 "$1" && jq -e "$3" "$2"; do :; done >/dev/null 2>&1' sh "$pid" "$@"
+	timeout 60 sh -c 'until kill -USR1 "$1" && jq -e "$3" "$2"; do :; done >/dev/null 2>&1' sh "$pid" "$@" ||
+	    { jq '.captures[0] | {packets, dropped_by_kernel, rpc}' "$1"; return 1; }
 }
 
 replay()
