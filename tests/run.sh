@@ -81,6 +81,8 @@ NFSCORR_TRACES=$traces
 export NFSCORR_TRACES
 plain_tests='tests/check-globals tests/run/memory.sh tests/run/properties'
 if [ "$all" = yes ]; then
-	plain_tests="$plain_tests tests/real/device.sh tests/real/ends.sh tests/real/ganesha.sh tests/real/save.sh tests/run/oracle.sh"
+	for test in real/device real/ends real/ganesha real/live real/save run/oracle; do
+		plain_tests="$plain_tests tests/$test.sh"
+	done
 fi
 check plain TESTS="$plain_tests"

@@ -9,7 +9,7 @@ build_packages="gcc libc6-dev make autoconf automake pkg-config
 test_packages="binutils diffutils libcriterion-dev jq"
 # Only tests/run.sh --all: what checks our figures, and a real server with its clients.
 oracle_packages="tshark"
-server_packages="iproute2 libnfs-utils nfs-ganesha nfs-ganesha-vfs rpcbind tcpdump"
+server_packages="iproute2 libnfs-utils nfs-ganesha nfs-ganesha-vfs rpcbind tcpdump tcpreplay"
 
 # need PACKAGE...: installs those that are missing, so that a second run needs
 # neither a network nor rights. On another system it leaves the tools to the

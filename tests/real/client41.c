@@ -204,7 +204,7 @@ exchange_id(struct client *client, uint32_t *sequence)
 
 	begin_call(client, 1, 1);
 	put(client, OP_EXCHANGE_ID);
-	put64(client, 0x6e667363);	/* verifier */
+	put64(client, (uint64_t)getpid());	/* verifier: each run is a client that has rebooted (section 18.35.3) */
 	put_bytes(client, "client41", 8);
 	put(client, 0);		/* flags */
 	put(client, 0);		/* no state protection */
