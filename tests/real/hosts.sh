@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154 # $tmp comes from lib.sh
 #
 # Two hosts, which are network namespaces, a real server (nfs-ganesha) on one of
 # them, and captures of both. Sourced behind tests/lib.sh, never run. Needs
