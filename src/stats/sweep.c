@@ -49,7 +49,7 @@ struct sweep {
 	uint32_t limit;
 	uint32_t in_past;		/* calls in a row that lay wholly before settled_ns */
 	int64_t settled_ns;
-	int64_t latest_ns;		/* of all stamps */
+	int64_t latest_ns[SWEEP_VIEWS];	/* of all its stamps */
 };
 
 /* ---- queues ---- */
@@ -293,7 +293,7 @@ end_until(struct sweep *sweep, enum sweep_view view, int64_t ns)
 
 	while (queue_pop(ends, ns, &at_ns, &place)) {
 		fetch_ahead(sweep, ends);
-		sweep->sink.end(sweep->sink.context, view, &sweep->calls[place].call, min_ns(at_ns, sweep->latest_ns));
+		sweep->sink.end(sweep->sink.context, view, &sweep->calls[place].call, min_ns(at_ns, sweep->latest_ns[view]));
 		call_ended(sweep, place);
 	}
 }
@@ -314,6 +314,14 @@ begin_inside_until(struct sweep *sweep, int64_t ns)
 
 	while (queue_pop(&sweep->begins[SWEEP_INSIDE], ns - 1, &at_ns, &place))
 		begin(sweep, SWEEP_INSIDE, &sweep->calls[place].call, at_ns);
+}
+
+static void
+forget_time(struct sweep *sweep)
+{
+	sweep->settled_ns = INT64_MIN;
+	for (unsigned view = 0; view < SWEEP_VIEWS; view++)
+		sweep->latest_ns[view] = INT64_MIN;
 }
 
 /* False when none waits. */
@@ -381,7 +389,7 @@ take_late(struct sweep *sweep, const struct sweep_call *call, int64_t end_ns)
 	if (sweep->in_past < SWEEP_RESTART)
 		return;
 	settle_all(sweep);
-	sweep->settled_ns = sweep->latest_ns = INT64_MIN;
+	forget_time(sweep);
 	sweep->in_past = 0;
 }
 
@@ -394,7 +402,7 @@ sweep_reset(struct sweep *sweep)
 	}
 	sweep->limit = SWEEP_CALLS_MIN;
 	sweep->in_past = 0;
-	sweep->settled_ns = sweep->latest_ns = INT64_MIN;
+	forget_time(sweep);
 	sweep->calls_free = NO_CALL;
 	places_free(sweep, 0);
 }
@@ -443,7 +451,10 @@ sweep_add(struct sweep *sweep, const struct sweep_call *call)
 	bool open = call->end_ns[first] == SWEEP_OPEN;
 	uint32_t place;
 
-	sweep->latest_ns = max_ns(sweep->latest_ns, open ? call->begin_ns[first] : call->end_ns[first]);
+	for (enum sweep_view view = first; view < SWEEP_VIEWS; view++) {
+		if (has_view(call, view))
+			sweep->latest_ns[view] = max_ns(sweep->latest_ns[view], open ? call->begin_ns[view] : call->end_ns[view]);
+	}
 	if (call->begin_ns[first] < sweep->settled_ns) {
 		take_late(sweep, call, call->end_ns[first]);
 		return;

@@ -47,7 +47,7 @@ struct sweep_sink {
 	void *context;
 	/* at_ns is the call's begin, or for a late call the time up to which all is settled. */
 	void (*begin)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns);
-	/* at_ns is the call's end, or for an open call the last stamp that any call has. */
+	/* at_ns is the call's end, or for an open call the last stamp that any call has in this view. */
 	void (*end)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns);
 	/* So much of a call lies in what is settled; begin follows unless it is all of it. */
 	void (*missed)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns);

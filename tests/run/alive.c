@@ -50,6 +50,8 @@ strip(json_t *report)
 	json_t *capture;
 
 	json_object_del(report, "generated_ns");
+	/* says of streams that they are read only once */
+	json_object_del(report, "why_nothing");
 	json_array_foreach(json_object_get(report, "captures"), i, capture) {
 		json_object_del(capture, "files");
 		json_object_del(capture, "format");

@@ -88,6 +88,30 @@ Test(sweep, inside_goes_with_outside)
 	g_string_free(notes, TRUE);
 }
 
+/* Whether another view is followed as well changes nothing in this one. */
+Test(sweep, an_open_call_ends_with_the_last_stamp_of_its_view)
+{
+	static const char *const inside = "+A@2 -A@5 +B@6 -B@6 ";
+
+	for (unsigned both = 0; both < 2; both++) {
+		GString *notes = g_string_new(NULL);
+		struct sweep *sweep = noting(notes);
+		struct sweep_call calls[] = {
+			{ .begin_ns = { 1, 2 }, .end_ns = { 9, 5 }, .tag = 0, .has = 1u << SWEEP_INSIDE },
+			{ .begin_ns = { 3, 6 }, .end_ns = { SWEEP_OPEN, SWEEP_OPEN }, .tag = 1, .has = 1u << SWEEP_INSIDE },
+		};
+
+		for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+			calls[i].has |= (uint16_t)(both << SWEEP_OUTSIDE);
+			sweep_add(sweep, &calls[i]);
+		}
+		sweep_finish(sweep);
+		cr_assert_str_eq(notes->str, both ? "+a@1 +b@3 +A@2 -A@5 +B@6 -a@9 -b@9 -B@6 " : inside);
+		sweep_free(sweep);
+		g_string_free(notes, TRUE);
+	}
+}
+
 static void
 ignore(void *context, enum sweep_view view, const struct sweep_call *call, int64_t ns)
 {
