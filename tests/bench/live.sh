@@ -3,7 +3,7 @@
 # Two hosts, which are network namespaces; a load of 8 KiB READs, 20,000 a
 # second; nfscorr -i on the client for as long, and in turn tcpdump -w /dev/null
 # with the same ring and snap length. Figures, no verdict: medians of RUNS (3)
-# runs of LOAD_S (30) seconds. Needs root, iproute2, tcpdump, jq and GNU time.
+# runs of LOAD_S (30) seconds, of drops the most and of calls the fewest. Needs root, iproute2, tcpdump, jq and GNU time.
 set -eu
 nfscorr=$1
 nfsload=$2
@@ -93,10 +93,11 @@ median()
 row()
 {
 	printf '%-9s %-8s' "$1" "$2"
-	for column in 1 2 3 4 6 7; do
+	for column in 1 2 3 4 6; do
 		printf ' %8s' "$(median "$dir/$2" "$column")"
 	done
-	printf ' %8s\n' "$(awk '{ print $8 }' "$dir/$2" | sort -n | head -1)"
+	printf ' %8s %8s\n' "$(awk '{ print $7 }' "$dir/$2" | sort -n | tail -1)" \
+	    "$(awk '{ print $8 }' "$dir/$2" | sort -n | head -1)"
 }
 
 echo "load average: $(cut -d' ' -f1-3 /proc/loadavg)"
