@@ -58,6 +58,7 @@ struct live {
 	int64_t started_us, next_us;	/* monotonic: of the run, of the next interval */
 	int64_t from_ns;		/* where the interval began, by the wall clock */
 	uint64_t interval_calls;	/* tally_calls where it began */
+	int64_t lag_most_ns;		/* of the comparison, at the ends of intervals; -1: nothing was compared */
 	int64_t end_ns;			/* when it was over, by the wall clock; valid with why_over */
 	int64_t quiet_since_us;		/* monotonic: no packet since */
 	unsigned ticks;
@@ -238,6 +239,7 @@ end_interval(struct live *live)
 	if (live->watch != NULL)
 		interval.counters = mountstats_watch_interval(live->watch, interval.to_ns);
 	snapshot = tally_interval(live->tally, &interval);
+	live->lag_most_ns = max_ns(live->lag_most_ns, interval.lag_ns);
 	live_output_interval(live->output, &interval);
 	snapshot_free(snapshot);
 	live->interval_counters = live->counters;
@@ -423,6 +425,9 @@ finish(struct live *live)
 	/* what the run ends with is an interval, too: all of them together are the report */
 	if (tally_calls(live->tally) > live->interval_calls)
 		end_interval(live);
+	if (live->lag_most_ns >= 0)
+		log_line(live->log, LOG_NORMAL, "live", "the comparison with the other side was up to %.1f s behind",
+		    (double)live->lag_most_ns / NS_PER_S);
 	nothing = report(live, true);
 	while (!live_output_is_written(live->output))
 		g_usleep(TICK_MS * 10);
@@ -434,7 +439,7 @@ finish(struct live *live)
 int
 live_run(const struct options *options, struct log *log)
 {
-	struct live live = { .options = options, .log = log };
+	struct live live = { .options = options, .log = log, .lag_most_ns = -1 };
 	GError *error = NULL;
 	int status = EXIT_FAILED;
 
