@@ -233,6 +233,7 @@ source_open(const char *path, const struct source_config *config, GError **error
 	source->shown = source->is_stdin ? g_strdup("standard input") : g_filename_display_name(path);
 	source->facts.name = source->name;
 	source->facts.dropped_by_kernel = -1;
+	source->facts.dropped_by_interface = -1;
 	source->fd = -1;
 	source->config = config != NULL ? config : &plain;
 	if (open_file(source, error) && check_magic(source, error) &&

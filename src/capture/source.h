@@ -30,6 +30,7 @@ struct source_facts {
 	bool nanoseconds;	/* the file says that its time stamps have nanosecond resolution */
 	uint64_t bytes;		/* size of the file; 0 for a stream */
 	int64_t dropped_by_kernel;	/* -1: not known; complete at the end of the file, as what follows */
+	int64_t dropped_by_interface;	/* -1: not known; of a live capture */
 	uint64_t bad_blocks;	/* of pcapng, that contradicted themselves or had no stamp: skipped */
 	const char *comment[FILE_COMMENTS];	/* that the file has in it, the first ones; borrowed from the source */
 	unsigned comments;

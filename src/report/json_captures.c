@@ -179,6 +179,8 @@ capture(const struct capture_facts *facts)
 	object_put(object, "duplicates", capture_duplicates(facts));
 	object_put(object, "fragment_packets", value_count(facts->fragments));
 	object_put(object, "dropped_by_kernel", value_known(facts->dropped_by_kernel >= 0, facts->dropped_by_kernel));
+	object_put(object, "dropped_by_interface",
+	    value_known(facts->dropped_by_interface >= 0, facts->dropped_by_interface));
 	object_put(object, "lost_segments", value_count(facts->tcp.lost_segments));
 	object_put(object, "tcp", block_tcp(&facts->tcp));
 	object_put(object, "udp", block_udp(&facts->udp));

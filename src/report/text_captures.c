@@ -44,6 +44,9 @@ capture_file(const struct page *page, unsigned number)
 		g_string_append_printf(line, ", %" G_GUINT64_FORMAT " cut by the snap length", facts->truncated_packets);
 	if (facts->dropped_by_kernel >= 0)
 		g_string_append_printf(line, ", %" G_GINT64_FORMAT " dropped by the kernel", facts->dropped_by_kernel);
+	if (facts->dropped_by_interface > 0)
+		g_string_append_printf(line, ", %" G_GINT64_FORMAT " by the interface (of whatever kind)",
+		    facts->dropped_by_interface);
 	if (facts->bad_blocks > 0)
 		g_string_append_printf(line, ", %" G_GUINT64_FORMAT " broken blocks skipped", facts->bad_blocks);
 	print_wrapped(page->out, "          ", line->str);

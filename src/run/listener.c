@@ -158,6 +158,7 @@ listener_drops(struct listener *listener, struct device_counters *counters)
 {
 	device_counters(listener->device, counters);
 	listener->told.dropped_by_kernel = (int64_t)counters->dropped_by_kernel;
+	listener->told.dropped_by_interface = (int64_t)counters->dropped_by_interface;
 }
 
 static void

@@ -160,7 +160,7 @@ note_files(struct pipeline *pipeline)
 	facts->file_count = count_files(pipeline);
 	pipeline->files = g_new0(struct source_facts, MAX(facts->file_count, 1));
 	facts->files = pipeline->files;
-	facts->dropped_by_kernel = -1;
+	facts->dropped_by_kernel = facts->dropped_by_interface = -1;
 	for (unsigned i = 0; i < facts->file_count; i++) {
 		const struct source_facts *file = file_of(pipeline, i);
 
@@ -430,6 +430,8 @@ gather_files(const struct pipeline *pipeline, struct source_facts *files, struct
 			facts->snaplen = facts->snaplen > 0 ? MIN(facts->snaplen, file->snaplen) : file->snaplen;
 		if (file->dropped_by_kernel >= 0)
 			facts->dropped_by_kernel = MAX(facts->dropped_by_kernel, 0) + file->dropped_by_kernel;
+		if (file->dropped_by_interface >= 0)
+			facts->dropped_by_interface = MAX(facts->dropped_by_interface, 0) + file->dropped_by_interface;
 		facts->bad_blocks += file->bad_blocks;
 	}
 	if (pipeline->sources != NULL) {

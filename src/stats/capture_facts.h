@@ -41,6 +41,7 @@ struct capture_facts {
 	uint64_t backward_stamps;	/* packets stamped before the latest stamp in front of them */
 	int64_t backward_max_ns;	/* by how much, at most */
 	int64_t dropped_by_kernel;	/* -1: not known */
+	int64_t dropped_by_interface;	/* the same: whatever they were, before any filter */
 	const char *trouble;		/* why reading stopped early, or NULL; owned by the facts' maker */
 	struct stream_counters tcp;
 	struct datagram_counters udp;

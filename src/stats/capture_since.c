@@ -102,6 +102,8 @@ capture_facts_since(struct capture_facts *since, const struct capture_facts *ear
 	since->backward_max_ns = since->backward_stamps > 0 ? now->backward_max_ns : 0;
 	if (now->dropped_by_kernel >= 0 && earlier->dropped_by_kernel >= 0)
 		since->dropped_by_kernel = max_ns(now->dropped_by_kernel - earlier->dropped_by_kernel, 0);
+	if (now->dropped_by_interface >= 0 && earlier->dropped_by_interface >= 0)
+		since->dropped_by_interface = max_ns(now->dropped_by_interface - earlier->dropped_by_interface, 0);
 	tcp_since(&since->tcp, &earlier->tcp, &now->tcp);
 	udp_since(&since->udp, &earlier->udp, &now->udp);
 	rpc_since(&since->rpc, &earlier->rpc, &now->rpc);

@@ -50,7 +50,7 @@ offline()
 }
 
 # What depends on where the packets came from, and on when.
-strip='del(.generated_ns) | .captures |= map(del(.files, .format, .dropped_by_kernel)) | .clock |= map(del(.client))'
+strip='del(.generated_ns) | .captures |= map(del(.files, .format, .dropped_by_kernel, .dropped_by_interface)) | .clock |= map(del(.client))'
 
 # same A B: the same report.
 same()

@@ -130,7 +130,7 @@ wait "$nfscorr_pid" || :
 # report FILE: what does not depend on where the packets came from.
 report()
 {
-	tail -n 1 "$1" | jq -S 'del(.generated_ns) | .captures |= map(del(.files, .format, .dropped_by_kernel))'
+	tail -n 1 "$1" | jq -S 'del(.generated_ns) | .captures |= map(del(.files, .format, .dropped_by_kernel, .dropped_by_interface))'
 }
 
 # same_report: and it is not an empty one.

@@ -30,7 +30,7 @@ fixture_init(struct fixture *fixture, unsigned captures, enum pair_side one_side
 		facts->last_ns = BUILD_EPOCH_NS + span_ns;
 		facts->packets = 1000;
 		facts->bytes = 200000;
-		facts->dropped_by_kernel = -1;
+		facts->dropped_by_kernel = facts->dropped_by_interface = -1;
 		facts->tcp.connections = facts->tcp.rpc_connections = 1;
 		facts->tcp.segments = 1000;
 		dist_add(&facts->tcp.round_trip[0], 40000);

@@ -138,7 +138,8 @@ static void
 assert_capture(const json_t *capture)
 {
 	static const char *const keys[] = { "side", "files", "format", "link_types", "first_ns", "last_ns", "packets",
-	    "truncated_packets", "duplicate_packets", "duplicates", "dropped_by_kernel", "lost_segments", "tcp", "rpc", NULL };
+	    "truncated_packets", "duplicate_packets", "duplicates", "dropped_by_kernel",
+	    "dropped_by_interface", "lost_segments", "tcp", "rpc", NULL };
 	static const char *const tcp_keys[] = { "connections", "segments", "retransmitted", "out_of_order",
 	    "lost_bytes", "zero_window", NULL };
 	static const char *const rpc_keys[] = { "calls", "replies", "answered", "unanswered", "lost_in_capture",
@@ -463,6 +464,7 @@ Test(json, nothing_at_all)
 	capture = json_array_get(json_object_get(root, "captures"), 0);
 	cr_assert(is_null(capture, "first_ns"));
 	cr_assert(is_null(capture, "dropped_by_kernel"));
+	cr_assert(is_null(capture, "dropped_by_interface"));
 	cr_assert(is_null(root, "span_ns"));
 	cr_assert_str_eq(string(json_object_get(root, "quality"), "verdict"), "poor");
 	json_decref(root);

@@ -329,7 +329,7 @@ Test(text, extremes_stay_within_the_page)
 		facts->last_ns = INT64_MAX;
 		facts->truncated_packets = facts->duplicate_packets = facts->backward_stamps = UINT64_MAX / 2;
 		facts->bad_packets = facts->fragments = UINT64_MAX / 2;
-		facts->dropped_by_kernel = INT64_MAX;
+		facts->dropped_by_kernel = facts->dropped_by_interface = INT64_MAX;
 		facts->tcp.lost_segments = facts->tcp.lost_bytes = UINT64_MAX / 2;
 		facts->tcp.one_direction = facts->tcp.mid_stream = 1;
 		facts->rpc.orphan_replies = facts->rpc.hidden_records = UINT64_MAX / 4;

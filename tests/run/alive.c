@@ -56,6 +56,7 @@ strip(json_t *report)
 		json_object_del(capture, "files");
 		json_object_del(capture, "format");
 		json_object_del(capture, "dropped_by_kernel");
+		json_object_del(capture, "dropped_by_interface");
 	}
 	json_array_foreach(json_object_get(report, "clock"), i, capture)
 		json_object_del(capture, "client");

@@ -43,7 +43,7 @@ Test(capture_since, what_is_taken_back_is_no_count_below_zero)
 Test(capture_since, counters_are_subtracted_and_maxima_are_not)
 {
 	struct capture_facts earlier = {
-		.packets = 1000, .dropped_by_kernel = 5, .backward_stamps = 1, .backward_max_ns = 700,
+		.packets = 1000, .dropped_by_kernel = 5, .dropped_by_interface = 2, .backward_stamps = 1, .backward_max_ns = 700,
 		.tcp = { .segments = 900, .retransmitted = 4, .unacked_bytes = { 0, 60000 }, .first_loss_ns = 50, .last_loss_ns = 70 },
 		.udp = { .records = 9, .headless = 1 },
 	};
@@ -63,6 +63,7 @@ Test(capture_since, counters_are_subtracted_and_maxima_are_not)
 	capture_facts_drop(&since);
 	now.packets = 1500;
 	now.dropped_by_kernel = 25;
+	now.dropped_by_interface = 3;
 	now.backward_stamps = 3;
 	now.tcp.retransmitted = 6;
 	now.tcp.last_loss_ns = 90;
@@ -70,6 +71,7 @@ Test(capture_since, counters_are_subtracted_and_maxima_are_not)
 	capture_facts_since(&since, &kept, &now, 0, 1);
 	cr_assert_eq(since.packets, 500);
 	cr_assert_eq(since.dropped_by_kernel, 20);
+	cr_assert_eq(since.dropped_by_interface, 1);
 	cr_assert_eq(since.backward_stamps, 2);
 	cr_assert_eq(since.backward_max_ns, 700);
 	cr_assert_eq(since.tcp.retransmitted, 2);

@@ -26,7 +26,7 @@ clean_scene(void)
 		facts->packets = 4000;
 		facts->first_ns = BUILD_EPOCH_NS;
 		facts->last_ns = BUILD_EPOCH_NS + INT64_C(10000000000);
-		facts->dropped_by_kernel = -1;
+		facts->dropped_by_kernel = facts->dropped_by_interface = -1;
 		facts->tcp.connections = facts->tcp.rpc_connections = 2;
 		facts->tcp.segments = 4000;
 		facts->tcp.payload_bytes = 1000000;
