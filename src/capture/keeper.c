@@ -466,14 +466,22 @@ keeper_open_save(struct keeper *keeper, const struct keeper_save *save, uint64_t
 	return ask(keeper, VERB_SAVE, number, seconds);
 }
 
+static enum keeper_kind
+kind_among(const GArray *names, const char *path)
+{
+	unsigned number = find(names, path);
+
+	return number < names->len ? g_array_index(names, struct name, number).kind : KEEPER_NOTHING;
+}
+
 enum keeper_kind
 keeper_kind(const struct keeper *keeper, const char *path)
 {
-	unsigned number;
-
-	if (keeper == NULL)
-		return kind_of(path);
-	number = find(keeper->inputs, path);
-	return number < keeper->inputs->len ? g_array_index(keeper->inputs, struct name, number).kind : KEEPER_NOTHING;
+	return keeper != NULL ? kind_among(keeper->inputs, path) : kind_of(path);
 }
 
+enum keeper_kind
+keeper_output_kind(const struct keeper *keeper, const char *path)
+{
+	return keeper != NULL ? kind_among(keeper->outputs, path) : kind_of(path);
+}

@@ -66,5 +66,7 @@ int keeper_open_save(struct keeper *keeper, const struct keeper_save *save, uint
 /* What a path was at the start. "-" is a stream. */
 enum keeper_kind { KEEPER_NOTHING, KEEPER_FILE, KEEPER_FOLDER, KEEPER_STREAM };
 enum keeper_kind keeper_kind(const struct keeper *keeper, const char *path);
+/* The same of an output. */
+enum keeper_kind keeper_output_kind(const struct keeper *keeper, const char *path);
 
 #endif

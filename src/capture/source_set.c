@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/errors.h"
+#include "capture/keeper.h"
 
 struct member {
 	char *path;
@@ -294,4 +295,30 @@ bool
 source_set_can_rewind(const struct source_set *set)
 {
 	return set->can_rewind;
+}
+
+bool
+source_set_has_stream(const char *const *paths, const struct source_config *config)
+{
+	for (unsigned i = 0; paths[i] != NULL; i++)
+		if (keeper_kind(config->keeper, paths[i]) == KEEPER_STREAM)
+			return true;
+	return false;
+}
+
+bool
+source_set_try(const char *const *paths, const struct source_config *config, GError **error)
+{
+	struct source_set *set;
+
+	if (source_set_has_stream(paths, config))
+		return true;
+	/* one that holds files stands for them and is not here any more */
+	if (paths[0] != NULL && keeper_kind(config->keeper, paths[0]) == KEEPER_FOLDER) {
+		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_FAILED, "%s: a directory without a file in it", paths[0]);
+		return false;
+	}
+	set = source_set_open(paths, config, error);
+	source_set_free(set);
+	return set != NULL;
 }

@@ -17,6 +17,10 @@ struct source_set;
  */
 struct source_set *source_set_open(const char *const *paths, const struct source_config *config, GError **error);
 void source_set_free(struct source_set *set);
+/* One of them is a stream: what was read of it is gone, it is opened once. */
+bool source_set_has_stream(const char *const *paths, const struct source_config *config);
+/* True when it can be opened, and is closed again; one with a stream is believed. Errors as source_set_open. */
+bool source_set_try(const char *const *paths, const struct source_config *config, GError **error);
 /* As source_on_gone, for all the files; told in source_set_next and source_set_free only. */
 void source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context);
 /* As source_next; a file that breaks ends itself, not the set: its error is kept (source_set_trouble). */

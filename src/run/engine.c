@@ -21,6 +21,7 @@ struct engine {
 	GPtrArray *captures;		/* const char *const *: the files of each readable capture, the server's first */
 	enum side_option side;		/* of a single capture */
 	struct output *ops_output;
+	struct output *json_output;	/* NULL: opened when it is written */
 	struct ops_writer *ops_writer;
 	struct ids *ids;		/* for labels of what has no id */
 	struct correlation found;
@@ -97,38 +98,17 @@ ignore_op(void *context, const struct nfs_op *op)
 	(void)op;
 }
 
-/* What was read of a pipe is gone: it is opened once. */
-static bool
-has_stream(const struct engine *engine, const char *const *paths)
-{
-	for (unsigned i = 0; paths[i] != NULL; i++)
-		if (keeper_kind(engine->keeper, paths[i]) == KEEPER_STREAM)
-			return true;
-	return false;
-}
-
-/* True when a capture can be opened; streams are believed. */
+/* True when a capture can be opened. */
 static bool
 is_readable(struct engine *engine, const char *const *paths)
 {
 	GError *error = NULL;
-	struct source_set *set;
 
-	if (has_stream(engine, paths))
+	if (source_set_try(paths, &engine->source, &error))
 		return true;
-	/* one that holds files stands for them and is not here any more */
-	if (paths[0] != NULL && keeper_kind(engine->keeper, paths[0]) == KEEPER_FOLDER) {
-		fail(engine, g_error_new(NFSCORR_ERROR, NFSCORR_ERROR_FAILED, "%s: a directory without a file in it",
-		    paths[0]));
-		return false;
-	}
-	set = source_set_open(paths, &engine->source, &error);
-	if (set == NULL) {
-		engine->wrong_usage = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
-		fail(engine, error);
-	}
-	source_set_free(set);
-	return set != NULL;
+	engine->wrong_usage = g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
+	fail(engine, error);
+	return false;
 }
 
 static void
@@ -193,7 +173,7 @@ leave_out_stream(struct engine *engine)
 	unsigned found = 0, streams = 0;
 
 	for (unsigned i = 0; i < engine->captures->len; i++) {
-		if (!has_stream(engine, g_ptr_array_index(engine->captures, i)))
+		if (!source_set_has_stream(g_ptr_array_index(engine->captures, i), &engine->source))
 			continue;
 		streams++;
 		found = i;
@@ -231,7 +211,7 @@ static bool
 reads_streams(const struct engine *engine)
 {
 	for (unsigned i = 0; i < engine->captures->len; i++)
-		if (has_stream(engine, g_ptr_array_index(engine->captures, i)))
+		if (source_set_has_stream(g_ptr_array_index(engine->captures, i), &engine->source))
 			return true;
 	return false;
 }
@@ -246,8 +226,10 @@ static void
 write_json_file(struct engine *engine, const struct report *report)
 {
 	GError *error = NULL;
-	struct output *output = output_open(engine->keeper, engine->options->json_path, &error);
+	struct output *output = g_steal_pointer(&engine->json_output);
 
+	if (output == NULL)
+		output = output_open(engine->keeper, engine->options->json_path, &error);
 	if (output != NULL) {
 		report_json(report, output_file(output));
 		output_commit(output, &error);
@@ -331,19 +313,23 @@ report_found(struct engine *engine)
 	return status;
 }
 
+/* What cannot be written is refused before anything is read. */
 static bool
-open_ops(struct engine *engine)
+open_outputs(struct engine *engine)
 {
+	const struct options *options = engine->options;
 	GError *error = NULL;
 
-	if (engine->options->ops_path == NULL)
-		return true;
-	engine->ops_output = output_open(engine->keeper, engine->options->ops_path, &error);
-	if (engine->ops_output == NULL) {
+	if (options->json_path != NULL)
+		engine->json_output = output_open_early(engine->keeper, options->json_path, &error);
+	if (error == NULL && options->ops_path != NULL)
+		engine->ops_output = output_open(engine->keeper, options->ops_path, &error);
+	if (error != NULL) {
 		fail(engine, error);
 		return false;
 	}
-	engine->ops_writer = ops_writer_new(output_file(engine->ops_output), engine->options->ops_format, engine->ids);
+	if (engine->ops_output != NULL)
+		engine->ops_writer = ops_writer_new(output_file(engine->ops_output), options->ops_format, engine->ids);
 	return true;
 }
 
@@ -410,11 +396,12 @@ engine_run(const struct options *options, struct rights *rights, struct log *log
 		choose_captures(&engine);
 	if (engine.wrong_usage)
 		status = EXIT_USAGE;
-	else if (engine.captures->len > 0 && open_ops(&engine))
+	else if (engine.captures->len > 0 && open_outputs(&engine))
 		status = correlate_all(&engine);
 	correlation_clear(&engine.found);
 	ops_writer_free(engine.ops_writer);
 	output_drop(engine.ops_output);
+	output_drop(engine.json_output);
 	ids_free(engine.ids);
 	g_free(engine.clients);
 	g_ptr_array_unref(engine.captures);

@@ -20,6 +20,7 @@
 #include "base/arith.h"
 #include "base/errors.h"
 #include "capture/filter.h"
+#include "capture/source_set.h"
 #include "run/confine.h"
 #include "run/engine.h"
 #include "run/listener.h"
@@ -157,6 +158,12 @@ start_all(struct live *live, GError **error)
 	const struct options *options = live->options;
 	struct tally_config config;
 
+	if (options->server->len > 0) {
+		live->stream = g_new0(const char *, options->server->len + 1);
+		memcpy(live->stream, options->server->pdata, options->server->len * sizeof *live->stream);
+		if (!source_set_try(live->stream, &live->source, error))
+			return false;
+	}
 	live->ids = ids_new();
 	live->output = live_output_new(options, live->ids, live->source.keeper, wake, live, error);
 	if (live->output == NULL)
@@ -165,10 +172,6 @@ start_all(struct live *live, GError **error)
 	listener_set_log(live->listener, live->log);
 	if (!listener_start(live->listener, live->saves ? &live->save : NULL, live->source.keeper, error))
 		return false;
-	if (options->server->len > 0) {
-		live->stream = g_new0(const char *, options->server->len + 1);
-		memcpy(live->stream, options->server->pdata, options->server->len * sizeof *live->stream);
-	}
 	config = (struct tally_config){
 		.options = options,
 		.side = options->side == SIDE_SERVER ? PAIR_SERVER : PAIR_CLIENT,

@@ -23,6 +23,7 @@ struct live_output {
 	FILE *err_stream;
 	struct log *log;
 	struct output *ops_output;
+	struct output *json_output;	/* of the next report in a file; NULL: opened when it is written */
 	FILE *ops_stream;		/* into ops_text */
 	GString *ops_text;		/* whole records once the stream is flushed */
 	struct ops_writer *ops_writer;
@@ -89,6 +90,19 @@ open_ops(struct live_output *output, const struct ids *ids, writer_wake_fn *wake
 	return true;
 }
 
+static bool
+open_json(struct live_output *output, GError **error)
+{
+	GError *problem = NULL;
+
+	if (output->options->json_path != NULL)
+		output->json_output = output_open_early(output->keeper, output->options->json_path, &problem);
+	if (problem == NULL)
+		return true;
+	g_propagate_error(error, problem);
+	return false;
+}
+
 struct live_output *
 live_output_new(const struct options *options, const struct ids *ids, struct keeper *keeper, writer_wake_fn *wake,
     void *context, GError **error)
@@ -103,7 +117,7 @@ live_output_new(const struct options *options, const struct ids *ids, struct kee
 	setvbuf(output->err_stream, NULL, _IOLBF, BUFSIZ);
 	output->log = log_new(output->err_stream, level);
 	output->out = writer_new(STDOUT_FILENO, STDOUT_BYTES, wake, context);
-	if (open_ops(output, ids, wake, context, error))
+	if (open_json(output, error) && open_ops(output, ids, wake, context, error))
 		return output;
 	live_output_free(output);
 	return NULL;
@@ -119,6 +133,7 @@ live_output_free(struct live_output *output)
 		fclose(output->ops_stream);
 	writer_free(output->ops);
 	output_drop(output->ops_output);
+	output_drop(output->json_output);
 	if (output->ops_text != NULL)
 		g_string_free(output->ops_text, TRUE);
 	writer_free(output->out);
@@ -206,8 +221,10 @@ static void
 write_json_file(struct live_output *output, const struct report *report)
 {
 	GError *error = NULL;
-	struct output *file = output_open(output->keeper, output->options->json_path, &error);
+	struct output *file = g_steal_pointer(&output->json_output);
 
+	if (file == NULL)
+		file = output_open(output->keeper, output->options->json_path, &error);
 	if (file != NULL) {
 		report_json(report, output_file(file));
 		output_commit(file, &error);

@@ -42,6 +42,12 @@ output_open(struct keeper *keeper, const char *path, GError **error)
 	return output;
 }
 
+struct output *
+output_open_early(struct keeper *keeper, const char *path, GError **error)
+{
+	return keeper_output_kind(keeper, path) == KEEPER_STREAM ? NULL : output_open(keeper, path, error);
+}
+
 FILE *
 output_file(struct output *output)
 {

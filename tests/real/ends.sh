@@ -94,6 +94,25 @@ all='.captures[-1].rpc.calls == 500 and .captures[-1].rpc.answered == 500'
 
 make_host
 
+# ---- what cannot be read or written ----
+
+# refused TEXT ARGUMENT...: no run begins, and one line says why.
+refused()
+{
+	text=$1
+	shift
+	code=0
+	on timeout 60 "$NFSCORR" -i nfs0 "$@" >"$tmp/live.out" 2>"$tmp/live.err" || code=$?
+	[ "$code" -eq 1 ] && [ ! -s "$tmp/live.out" ] && [ "$(wc -l <"$tmp/live.err")" -eq 1 ] && grep -qF -e "$text" "$tmp/live.err"
+}
+
+check "a stream that is not there" refused "$tmp/nothing: No such file" "$tmp/nothing"
+check "files of a stream that are not there" refused 'No such file' "$tmp/nothing*.pcap"
+check "a stream that is no capture" refused 'live.sh' "$samples/../tests/real/live.sh"
+for option in --json= --ops= --write=; do
+	check "$option in a folder that is not there" refused 'cannot write' "$option$tmp/no/folder.csv"
+done
+
 # ---- signals ----
 
 # A packet that was sent has not yet come: each waits until all have.
