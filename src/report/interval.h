@@ -24,13 +24,25 @@ struct interval {
 	const struct mountstats_delta *counters;	/* NULL: no NFS mounted or not readable */
 };
 
+enum { INTERVAL_FINDINGS = 32 };	/* that are remembered at a time */
+
+/* What the lines of the intervals before say already; all 0 at first. */
+struct interval_page {
+	unsigned lines;			/* since the header of the columns */
+	struct interval_told {
+		const char *id;		/* of a finding; NULL: free */
+		enum confidence confidence;
+		unsigned intervals;	/* since it was told */
+	} told[INTERVAL_FINDINGS];
+};
+
 /*
  * A summary, a line for each operation, a line for each finding; a quiet
  * interval is one line. A header of the columns comes first, and again when a
- * screen has gone by: lines, 0 at first, counts from one to the next. False
- * when writing failed (errno is set).
+ * screen has gone by. A finding that was told with the same confidence lately
+ * is not told again, unless verbose. False when writing failed (errno is set).
  */
-bool interval_text(const struct interval *interval, const struct text_style *style, unsigned *lines, FILE *out);
+bool interval_text(const struct interval *interval, const struct text_style *style, struct interval_page *page, FILE *out);
 /* One object on one line, schema nfscorr-interval/1. */
 bool interval_json(const struct interval *interval, FILE *out);
 

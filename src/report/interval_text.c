@@ -18,6 +18,7 @@ enum {
 	ROW_RATE = 6,		/* and of the rate behind it, with the space between them */
 	ROWS = 12,		/* operations of an interval, unless verbose */
 	FINDINGS = 5,		/* the same of findings */
+	TOLD_AGAIN = 12,	/* intervals after which a finding that persists has its line again */
 	SCREEN_LINES = 22,	/* from one header to the next */
 };
 
@@ -25,7 +26,7 @@ struct sheet {
 	const struct interval *interval;
 	const struct text_style *style;
 	FILE *out;
-	unsigned *lines;
+	struct interval_page *page;
 	enum pair_side side;	/* whose calls are shown */
 	double seconds;		/* not above 0: the clock was set back */
 };
@@ -34,7 +35,7 @@ static void
 end_line(const struct sheet *sheet)
 {
 	fputc('\n', sheet->out);
-	++*sheet->lines;
+	sheet->page->lines++;
 }
 
 static void
@@ -62,7 +63,7 @@ print_wrapped_lines(const struct sheet *sheet, const char *lead, const char *lin
 			fputc(' ', sheet->out);
 			continue;
 		}
-		*sheet->lines += text[i] == '\n';
+		sheet->page->lines += text[i] == '\n';
 		fputc(text[i], sheet->out);
 	}
 }
@@ -128,9 +129,9 @@ print_header(const struct sheet *sheet)
 {
 	char stamp[FORMAT_SIZE + 8];
 
-	if (*sheet->lines > 0 && *sheet->lines < SCREEN_LINES)
+	if (sheet->page->lines > 0 && sheet->page->lines < SCREEN_LINES)
 		return;
-	*sheet->lines = 0;
+	sheet->page->lines = 0;
 	format_stamp(stamp, sheet->interval->to_ns);
 	stamp[strlen("2023-11-14")] = '\0';
 	paint(sheet, "\033[1m");
@@ -508,31 +509,72 @@ print_finding(const struct sheet *sheet, const struct finding *finding)
 	end_line(sheet);
 }
 
+/* Where it was told with this confidence lately, or a place for it, the oldest where all are taken. */
+static struct interval_told *
+told_of(struct interval_page *page, const struct finding *finding)
+{
+	struct interval_told *oldest = &page->told[0];
+
+	for (unsigned i = 0; i < INTERVAL_FINDINGS; i++) {
+		struct interval_told *told = &page->told[i];
+
+		if (told->id != NULL && strcmp(told->id, finding->id) == 0)
+			return told;
+		if (oldest->id != NULL && (told->id == NULL || told->intervals > oldest->intervals))
+			oldest = told;
+	}
+	oldest->id = NULL;
+	return oldest;
+}
+
+/* What persists is told once in a while: it must not bury what is new. */
+static bool
+is_due(const struct sheet *sheet, const struct finding *finding)
+{
+	const struct interval_told *told = told_of(sheet->page, finding);
+
+	return sheet->style->verbose || told->id == NULL || told->confidence != finding->confidence ||
+	    told->intervals >= TOLD_AGAIN;
+}
+
 static void
 print_findings(const struct sheet *sheet)
 {
 	const struct findings *findings = sheet->interval->report->findings;
 	unsigned count = findings_count(findings);
-	unsigned shown = sheet->style->verbose ? count : MIN(count, FINDINGS);
+	unsigned shown = 0, left_out = 0;
 
-	for (unsigned i = 0; i < shown; i++)
-		print_finding(sheet, findings_at(findings, i));
-	if (shown == count)
+	for (unsigned i = 0; i < count; i++) {
+		const struct finding *finding = findings_at(findings, i);
+
+		if (!is_due(sheet, finding))
+			continue;
+		if (!sheet->style->verbose && shown == FINDINGS) {
+			left_out++;
+			continue;
+		}
+		print_finding(sheet, finding);
+		*told_of(sheet->page, finding) = (struct interval_told){ finding->id, finding->confidence, 0 };
+		shown++;
+	}
+	if (left_out == 0)
 		return;
-	fprintf(sheet->out, "! and %u more (-v)", count - shown);
+	fprintf(sheet->out, "! and %u more (-v)", left_out);
 	end_line(sheet);
 }
 
 bool
-interval_text(const struct interval *interval, const struct text_style *style, unsigned *lines, FILE *out)
+interval_text(const struct interval *interval, const struct text_style *style, struct interval_page *page, FILE *out)
 {
 	struct sheet sheet = {
-		.interval = interval, .style = style, .out = out, .lines = lines,
+		.interval = interval, .style = style, .out = out, .page = page,
 		.side = report_has_side(interval->report, PAIR_CLIENT) ? PAIR_CLIENT : PAIR_SERVER,
 		.seconds = (double)(interval->to_ns - interval->from_ns) / NS_PER_S,
 	};
 	struct sum sum = sum_of(&sheet);
 
+	for (unsigned i = 0; i < INTERVAL_FINDINGS; i++)
+		page->told[i].intervals++;
 	if (sum.calls > 0 || interval->outstanding > 0)
 		print_header(&sheet);
 	print_summary(&sheet, &sum);

@@ -29,7 +29,7 @@ struct live_output {
 	struct ops_writer *ops_writer;
 	uint64_t ops_waiting, ops_left_out;	/* records */
 	uint64_t intervals_left_out, intervals_told;
-	unsigned lines;			/* since the columns' header */
+	struct interval_page page;	/* what standard output has */
 	bool two_sided;			/* the columns are those of both sides */
 	bool ended;			/* the last report was handed over */
 	bool failed;
@@ -205,12 +205,12 @@ live_output_interval(struct live_output *output, const struct interval *interval
 	FILE *out = open_memstream(&text, &len);
 
 	if (output->two_sided != interval->report->two_sided)
-		output->lines = 0;
+		output->page.lines = 0;
 	output->two_sided = interval->report->two_sided;
 	if (output->options->json)
 		interval_json(interval, out);
 	else
-		interval_text(interval, &style, &output->lines, out);
+		interval_text(interval, &style, &output->page, out);
 	fclose(out);
 	if (!writer_offer(output->out, g_memdup2(text, len), len, false) && writer_error(output->out) == 0)
 		output->intervals_left_out++;
@@ -252,7 +252,7 @@ live_output_report(struct live_output *output, const struct report *report, bool
 	if (!writer_offer(output->out, g_memdup2(text, len), len, last) && writer_error(output->out) == 0)
 		output->intervals_left_out++;
 	free(text);
-	output->lines = 0;
+	output->page.lines = 0;
 	output->ended |= last;
 	if (output->options->json_path != NULL)
 		write_json_file(output, report);

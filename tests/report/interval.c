@@ -86,14 +86,14 @@ add_waiting(struct made *made, uint32_t procedure, unsigned calls)
 
 /* Caller frees with free(). */
 static char *
-text_of(const struct made *made, unsigned *lines)
+text_of(const struct made *made, struct interval_page *page)
 {
 	struct text_style style = { .verbose = false };
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	cr_assert(interval_text(&made->interval, &style, lines, out));
+	cr_assert(interval_text(&made->interval, &style, page, out));
 	fclose(out);
 	return text;
 }
@@ -101,13 +101,14 @@ text_of(const struct made *made, unsigned *lines)
 static void
 assert_text(const struct made *made, const char *expected)
 {
-	unsigned lines = 0, counted = 0;
-	char *text = text_of(made, &lines);
+	struct interval_page page = { 0 };
+	unsigned counted = 0;
+	char *text = text_of(made, &page);
 
 	cr_assert_str_eq(text, expected);
 	for (const char *at = text; *at != '\0'; at++)
 		counted += *at == '\n';
-	cr_assert_eq(lines, counted);
+	cr_assert_eq(page.lines, counted);
 	free(text);
 }
 
@@ -176,7 +177,7 @@ Test(interval, drops_are_told_where_there_are_any)
 Test(interval, both_sides_say_who)
 {
 	struct made made;
-	unsigned lines = 0;
+	struct interval_page page = { 0 };
 	char *text;
 
 	make(&made, 2, PAIR_CLIENT);
@@ -184,7 +185,7 @@ Test(interval, both_sides_say_who)
 	made.interval.lag_ns = 1230000000;
 	made.interval.dropped_by_kernel = 17;
 	fixture_finish(&made.fixture);
-	text = text_of(&made, &lines);
+	text = text_of(&made, &page);
 	cr_assert_not_null(strstr(text,
 	    "  p99   now again error   server  network   client\n"
 	    "22:13:25  20 ops/s, read 164kB/s; time: server 75%, network 25%; lag 1.23s; DROPPED by the kernel: 17\n"
@@ -197,17 +198,54 @@ Test(interval, both_sides_say_who)
 Test(interval, a_finding_is_one_line)
 {
 	struct made made;
-	unsigned lines = 0;
+	struct interval_page page = { 0 };
 	char *text, *line;
 
 	make(&made, 2, PAIR_CLIENT);
 	add_pairs(&made, PROC_READ, 120);
 	fixture_finish(&made.fixture);
-	text = text_of(&made, &lines);
+	text = text_of(&made, &page);
 	line = strstr(text, "\n! idle-wire (");
 	cr_assert_not_null(line, "%s", text);
 	cr_assert_leq(strcspn(line + 1, "\n"), 80, "%s", text);
 	cr_assert_str_eq(strchr(line + 1, '\n') - 3, "...\n");
+	free(text);
+	fixture_clear(&made.fixture);
+}
+
+/* The same finding twenty-five times: in intervals 1, 13 and 25. */
+Test(interval, a_finding_that_persists_is_told_once_in_twelve)
+{
+	struct interval_page page = { 0 };
+	struct made made;
+
+	make(&made, 2, PAIR_CLIENT);
+	add_pairs(&made, PROC_READ, 120);
+	fixture_finish(&made.fixture);
+	for (unsigned interval = 1; interval <= 25; interval++) {
+		char *text = text_of(&made, &page);
+
+		cr_assert_eq(strstr(text, "\n! idle-wire (") != NULL, interval % 12 == 1, "%u: %s", interval, text);
+		free(text);
+	}
+	fixture_clear(&made.fixture);
+}
+
+Test(interval, a_finding_with_another_confidence_is_told)
+{
+	struct interval_page page = { 0 };
+	struct made made;
+	char *text;
+
+	make(&made, 2, PAIR_CLIENT);
+	add_pairs(&made, PROC_READ, 120);
+	fixture_finish(&made.fixture);
+	free(text_of(&made, &page));
+	for (unsigned i = 0; i < INTERVAL_FINDINGS; i++)
+		if (page.told[i].id != NULL)
+			page.told[i].confidence = page.told[i].confidence == CONFIDENCE_LOW ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+	text = text_of(&made, &page);
+	cr_assert_not_null(strstr(text, "\n! idle-wire ("), "%s", text);
 	free(text);
 	fixture_clear(&made.fixture);
 }
@@ -257,17 +295,18 @@ Test(interval, a_clock_that_was_set_back_gives_no_rate)
 Test(interval, the_header_comes_again_after_a_screen)
 {
 	struct made made;
-	unsigned lines = 0, intervals = 0;
+	struct interval_page page = { 0 };
+	unsigned intervals = 0;
 	bool header;
 
 	make(&made, 1, PAIR_CLIENT);
 	add_calls(&made, PROC_READ, 1);
 	fixture_finish(&made.fixture);
 	do {
-		char *text = text_of(&made, &lines);
+		char *text = text_of(&made, &page);
 
 		header = strstr(text, "ops/s   B/s") != NULL;
-		cr_assert(header == (intervals == 0 || lines == 3));
+		cr_assert(header == (intervals == 0 || page.lines == 3));
 		free(text);
 		intervals++;
 	} while (!header || intervals == 1);
@@ -280,7 +319,7 @@ Test(interval, colour_only_where_asked_for)
 {
 	struct text_style style = { .colour = true };
 	struct made made;
-	unsigned lines = 0;
+	struct interval_page page = { 0 };
 	char *plain, *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -288,10 +327,10 @@ Test(interval, colour_only_where_asked_for)
 	make(&made, 1, PAIR_CLIENT);
 	add_calls(&made, PROC_READ, 1);
 	fixture_finish(&made.fixture);
-	cr_assert(interval_text(&made.interval, &style, &lines, out));
+	cr_assert(interval_text(&made.interval, &style, &page, out));
 	fclose(out);
-	lines = 0;
-	plain = text_of(&made, &lines);
+	page = (struct interval_page){ 0 };
+	plain = text_of(&made, &page);
 	cr_assert_null(strchr(plain, '\033'));
 	cr_assert_not_null(strstr(text, "\033[1m2023-11-14 UTC"));
 	free(plain);
