@@ -354,6 +354,16 @@ judge_side(const struct evidence *evidence, struct quality_reason *reason)
 }
 
 static bool
+is_undecided(const struct correlate_facts *correlated)
+{
+	uint64_t decided = 0;
+
+	for (unsigned match = 0; match < MATCHES; match++)
+		decided += correlated->matches[match];
+	return decided == 0 && correlated->evicted[PAIR_SERVER] + correlated->evicted[PAIR_CLIENT] == 0;
+}
+
+static bool
 judge_common(const struct evidence *evidence, struct quality_reason *reason)
 {
 	const struct correlate_facts *correlated = evidence->correlated;
@@ -366,6 +376,9 @@ judge_common(const struct evidence *evidence, struct quality_reason *reason)
 		client += evidence->facts[i].rpc.calls;
 	fewer = MIN(server, client);
 	common = matched + correlated->matches[MATCH_PARTIAL];
+	/* in an interval: the comparison has not come to any of its calls */
+	if (is_undecided(correlated))
+		return false;
 	if (common > 0 && ppm(common, fewer) >= COMMON_USABLE_PPM)
 		return false;
 	reason->count = common;

@@ -295,7 +295,18 @@ Test(quality, little_in_common)
 	scene.totals.matched = 400;
 	assert_level(&scene, "capture-overlap", QUALITY_USABLE, 400);
 	scene.totals.matched = 0;
+	scene.correlated.matches[MATCH_SERVER_ONLY] = scene.correlated.matches[MATCH_CLIENT_ONLY] = 1000;
 	assert_level(&scene, "capture-overlap", QUALITY_POOR, 0);
+}
+
+/* An interval to whose calls the comparison has not come yet. */
+Test(quality, nothing_compared_yet)
+{
+	struct scene scene = clean_scene();
+
+	memset(scene.correlated.matches, 0, sizeof(scene.correlated.matches));
+	scene.totals.matched = 0;
+	assert_no_reason(&scene);
 }
 
 Test(quality, no_call_at_all)
