@@ -92,24 +92,38 @@ set_error(GError **error, const char *what)
 
 /* ---- what it starts with ---- */
 
-/* Signals come through a descriptor from here on, in this thread and those that it starts. */
-static bool
-take_signals(struct live *live, GError **error)
+static void
+signals_taken(sigset_t *set)
 {
 	struct sigaction hangup;
-	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGUSR1);
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGUSR1);
 	/* nohup(1) has it ignored, and a signal that waits for its reader would not be */
 	if (sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-		return set_error(error, "signals");
+		sigaddset(set, SIGHUP);
+}
+
+static bool
+open_signals(struct live *live, GError **error)
+{
+	sigset_t set;
+
+	signals_taken(&set);
 	live->polls[POLL_SIGNALS].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return live->polls[POLL_SIGNALS].fd >= 0 || set_error(error, "signals");
+}
+
+/* Signals come through a descriptor from here on, in this thread and those that it starts. */
+static bool
+take_signals(GError **error)
+{
+	sigset_t set;
+
+	signals_taken(&set);
+	return sigprocmask(SIG_BLOCK, &set, NULL) == 0 || set_error(error, "signals");
 }
 
 static bool
@@ -139,7 +153,7 @@ open_all(struct live *live, GError **error)
 	if (live->rights == NULL || !rights_enter(live->rights, PHASE_OPEN, error))
 		return false;
 	live->listener = listener_new(options, live->log, error);
-	if (live->listener == NULL || !take_signals(live, error) || !start_clock(live, error))
+	if (live->listener == NULL || !open_signals(live, error) || !start_clock(live, error))
 		return false;
 	live->polls[POLL_DEVICE].fd = listener_fd(live->listener);
 	if (options->filter != NULL && (live->filter = filter_new(options->filter, error)) == NULL)
@@ -165,9 +179,11 @@ start_all(struct live *live, GError **error)
 			return false;
 	}
 	live->ids = ids_new();
-	live->output = live_output_new(options, live->ids, live->source.keeper, wake, live, error);
-	if (live->output == NULL)
+	/* whoever waits here for the reader of a pipe can still be interrupted */
+	live->output = live_output_new(options, live->ids, live->source.keeper, error);
+	if (live->output == NULL || !take_signals(error))
 		return false;
+	live_output_start(live->output, wake, live);
 	live->log = live_output_log(live->output);
 	listener_set_log(live->listener, live->log);
 	if (!listener_start(live->listener, live->saves ? &live->save : NULL, live->source.keeper, error))

@@ -76,7 +76,7 @@ note_call(void *context, const struct op_pair *pair)
 }
 
 static bool
-open_ops(struct live_output *output, const struct ids *ids, writer_wake_fn *wake, void *context, GError **error)
+open_ops(struct live_output *output, const struct ids *ids, GError **error)
 {
 	if (output->options->ops_path == NULL)
 		return true;
@@ -86,7 +86,6 @@ open_ops(struct live_output *output, const struct ids *ids, writer_wake_fn *wake
 	output->ops_text = g_string_new(NULL);
 	output->ops_stream = open_stream(output->ops_text, to_text);
 	output->ops_writer = ops_writer_new(output->ops_stream, output->options->ops_format, ids);
-	output->ops = writer_new(fileno(output_file(output->ops_output)), OPS_BYTES, wake, context);
 	return true;
 }
 
@@ -104,23 +103,31 @@ open_json(struct live_output *output, GError **error)
 }
 
 struct live_output *
-live_output_new(const struct options *options, const struct ids *ids, struct keeper *keeper, writer_wake_fn *wake,
-    void *context, GError **error)
+live_output_new(const struct options *options, const struct ids *ids, struct keeper *keeper, GError **error)
 {
 	struct live_output *output = g_new0(struct live_output, 1);
-	enum log_level level = options->quiet ? LOG_QUIET : options->verbose ? LOG_VERBOSE : LOG_NORMAL;
 
 	output->options = options;
 	output->keeper = keeper;
+	if (open_json(output, error) && open_ops(output, ids, error))
+		return output;
+	live_output_free(output);
+	return NULL;
+}
+
+void
+live_output_start(struct live_output *output, writer_wake_fn *wake, void *context)
+{
+	const struct options *options = output->options;
+	enum log_level level = options->quiet ? LOG_QUIET : options->verbose ? LOG_VERBOSE : LOG_NORMAL;
+
 	output->err = writer_new(STDERR_FILENO, STDERR_BYTES, wake, context);
 	output->err_stream = open_stream(output->err, to_writer);
 	setvbuf(output->err_stream, NULL, _IOLBF, BUFSIZ);
 	output->log = log_new(output->err_stream, level);
 	output->out = writer_new(STDOUT_FILENO, STDOUT_BYTES, wake, context);
-	if (open_json(output, error) && open_ops(output, ids, wake, context, error))
-		return output;
-	live_output_free(output);
-	return NULL;
+	if (output->ops_output != NULL)
+		output->ops = writer_new(fileno(output_file(output->ops_output)), OPS_BYTES, wake, context);
 }
 
 void
@@ -138,7 +145,8 @@ live_output_free(struct live_output *output)
 		g_string_free(output->ops_text, TRUE);
 	writer_free(output->out);
 	log_free(output->log);
-	fclose(output->err_stream);
+	if (output->err_stream != NULL)
+		fclose(output->err_stream);
 	writer_free(output->err);
 	g_free(output);
 }
@@ -254,7 +262,9 @@ live_output_report(struct live_output *output, const struct report *report, bool
 	free(text);
 	output->page.lines = 0;
 	output->ended |= last;
-	if (output->options->json_path != NULL)
+	/* a pipe may keep who opens it waiting, and the capture waits for nobody */
+	if (output->options->json_path != NULL &&
+	    (last || keeper_output_kind(output->keeper, output->options->json_path) != KEEPER_STREAM))
 		write_json_file(output, report);
 	/* what it holds back itself comes out, too */
 	if (last)

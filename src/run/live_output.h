@@ -13,9 +13,10 @@
 
 struct live_output;
 
-/* wake: called by another thread when something could not be written. NULL with an error: a file cannot be made. */
-struct live_output *live_output_new(const struct options *options, const struct ids *ids, struct keeper *keeper,
-    writer_wake_fn *wake, void *context, GError **error);
+/* Opens what is written; a pipe for records waits for its reader. NULL with an error: a file cannot be made. */
+struct live_output *live_output_new(const struct options *options, const struct ids *ids, struct keeper *keeper, GError **error);
+/* From here on it can be written. wake: called by another thread when something could not be. */
+void live_output_start(struct live_output *output, writer_wake_fn *wake, void *context);
 /* Files that were not finished do not appear. NULL allowed. */
 void live_output_free(struct live_output *output);
 /* Diagnostics that do not wait for their reader either; borrowed, until the end. */
@@ -25,7 +26,7 @@ pair_sink_fn *live_output_each(const struct live_output *output);
 
 /* One that finds no room is counted and left out. */
 void live_output_interval(struct live_output *output, const struct interval *interval);
-/* On standard output and as a file; last: whatever waits in front of it, and no record follows. */
+/* On standard output and as a file, a pipe only the last one; last: whatever waits in front of it, and no record follows. */
 void live_output_report(struct live_output *output, const struct report *report, bool last);
 /* Hands over what was written so far. Some times a second. */
 void live_output_tick(struct live_output *output);

@@ -113,6 +113,23 @@ for option in --json= --ops= --write=; do
 	check "$option in a folder that is not there" refused 'cannot write' "$option$tmp/no/folder.csv"
 done
 
+# ---- pipes that nobody reads ----
+
+mkfifo "$tmp/records.csv" "$tmp/report"
+ip netns exec "$host" "$NFSCORR" -i nfs0 --ops="$tmp/records.csv" 2>"$tmp/live.err" &
+pid=$!
+# shellcheck disable=SC2016 # for the shell that is timed; the second process is the one that opens
+timeout 60 sh -c 'until [ "$(ip netns pids "$1" | wc -l)" -eq 2 ]; do :; done' sh "$host"
+kill -TERM "$pid"
+check "a signal ends a run that waits for the reader of its records" ended 143
+live --json --json="$tmp/report"
+kill -USR1 "$pid"
+until_line "$tmp/live.out" nfscorr-report
+check "a report so far does not wait for the reader of its pipe" kill -INT "$pid"
+cat "$tmp/report" >"$tmp/report.json"
+check "the last one does" ended 3
+check "and comes" grep -q nfscorr-report "$tmp/report.json"
+
 # ---- signals ----
 
 # A packet that was sent has not yet come: each waits until all have.
