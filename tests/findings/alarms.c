@@ -21,6 +21,7 @@
 
 #include "findings/causes.h"
 #include "findings/shapes.h"
+#include "trace/folder.h"
 
 enum { FIRST_SEED = 5000, TOLD_MOST = 3, FILE_BYTES_MOST = 512 << 20, RULES_MOST = 48 };
 
@@ -422,23 +423,6 @@ try_all(struct run *run, const char *samples_folder)
 	return 0;
 }
 
-static void
-remove_folder(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-		g_autofree char *inside = g_build_filename(path, name, NULL);
-
-		if (g_file_test(inside, G_FILE_TEST_IS_DIR))
-			remove_folder(inside);
-		else
-			g_unlink(inside);
-	}
-	g_rmdir(path);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -458,7 +442,7 @@ main(int argc, char **argv)
 	status = one != NULL ? try_one(&run, one) : try_all(&run, samples_folder);
 	fclose(run.out);
 	g_assert(g_chdir("/") == 0);
-	remove_folder(run.tmp);
+	folder_remove(run.tmp);
 	g_free(run.tmp);
 	return status;
 }

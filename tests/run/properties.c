@@ -9,7 +9,6 @@
  * A failure is made smaller before it is told: the options of the trace maker
  * that it does not need are left out.
  */
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "properties.h"
+#include "trace/folder.h"
 
 enum { TRACES = 30, FIRST_SEED = 1, SHRINK_RUNS = 200, FILE_BYTES_MOST = 256 << 20 };
 
@@ -143,23 +143,6 @@ note_running(uint64_t seed, GPtrArray *options)
 	g_strlcat(running, "\n", sizeof running);
 }
 
-static void
-remove_folder(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-		g_autofree char *inside = g_build_filename(path, name, NULL);
-
-		if (g_file_test(inside, G_FILE_TEST_IS_DIR))
-			remove_folder(inside);
-		else
-			g_unlink(inside);
-	}
-	g_rmdir(path);
-}
-
 static uint64_t
 number_from(const char *name, uint64_t otherwise)
 {
@@ -225,7 +208,7 @@ main(void)
 	}
 	fprintf(out, "1..%zu\n", G_N_ELEMENTS(properties));
 	fclose(out);
-	remove_folder(tmp);
+	folder_remove(tmp);
 	return failed > 0;
 }
 

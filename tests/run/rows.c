@@ -2,7 +2,6 @@
  * Rows of the table of hostile input in tests/README that are whole traces:
  * every call is there once, and matched. TAP on standard output, a line a case.
  */
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "compare.h"
 #include "traces.h"
+#include "trace/folder.h"
 
 /* Where XIDs begin again, no two calls have the same arguments: else the second may be a copy of the first. */
 static const struct row {
@@ -86,23 +86,6 @@ make_trace(const char *tmp, const struct row *row)
 	return trace_new(tmp, 1 + (uint64_t)(row - rows), options);
 }
 
-static void
-remove_folder(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-		g_autofree char *inside = g_build_filename(path, name, NULL);
-
-		if (g_file_test(inside, G_FILE_TEST_IS_DIR))
-			remove_folder(inside);
-		else
-			g_unlink(inside);
-	}
-	g_rmdir(path);
-}
-
 int
 main(void)
 {
@@ -125,6 +108,6 @@ main(void)
 	}
 	fprintf(out, "1..%zu\n", G_N_ELEMENTS(rows));
 	fclose(out);
-	remove_folder(tmp);
+	folder_remove(tmp);
 	return failed > 0;
 }

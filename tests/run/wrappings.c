@@ -4,7 +4,6 @@
  * packet, and reported again. The numbers of rows are those of tests/README.
  * TAP on standard output, a line a case.
  */
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "compare.h"
 #include "frames.h"
 #include "traces.h"
+#include "trace/folder.h"
 
 enum {
 	IPV4 = 1, IPV6 = 2, BOTH = IPV4 | IPV6,
@@ -217,23 +217,6 @@ changes_nothing(const struct wrapping *wrapping, struct trace *trace, GString *w
 	return same;
 }
 
-static void
-remove_folder(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-
-	while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
-		g_autofree char *inside = g_build_filename(path, name, NULL);
-
-		if (g_file_test(inside, G_FILE_TEST_IS_DIR))
-			remove_folder(inside);
-		else
-			g_unlink(inside);
-	}
-	g_rmdir(path);
-}
-
 int
 main(void)
 {
@@ -269,6 +252,6 @@ main(void)
 	}
 	fprintf(out, "1..%u\n", cases);
 	fclose(out);
-	remove_folder(tmp);
+	folder_remove(tmp);
 	return failed > 0;
 }
