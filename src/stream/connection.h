@@ -50,10 +50,9 @@ struct slice {
 	uint32_t wire_len;	/* bytes of stream; those beyond cap_len are a hole */
 	struct waited waited;	/* when it came */
 	bool lost;		/* acknowledged, never captured: no data */
-	bool filled;		/* filled a hole too late to be out of order: not the first copy at its sender */
-	bool ready_deduced;	/* ready_ns stems from a lost piece, or from one that was captured too late */
-	bool ready_filled;	/* ready_ns stems from a filled piece */
-	bool stale;		/* of a direction that began mid-stream: may be no first copy either */
+	/* enum record_flag, for the record that it is part of: */
+	uint8_t flags;		/* it was lost, filled a hole too late to be out of order, or may be stale */
+	uint8_t ready_flags;	/* ready_ns stems from a piece that was lost, captured too late, or filled a hole */
 };
 
 /* A copied slice, kept while it cannot be used yet. */
@@ -88,10 +87,7 @@ struct record_state {
 	bool headless;		/* its header is not there: skipped by its length */
 	uint8_t unproven;	/* records to come that nothing has confirmed yet */
 	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
-	int64_t mark_ns, mark_offset;
-	struct waited mark_waited, record_waited;
-	uint64_t mark_frame, mark_order;
-	int64_t mark_acked;
+	struct waited waited;	/* when the record began */
 	uint32_t fragment_left;
 	uint32_t copy_len;
 	uint8_t *copy;		/* HEAD_MAX bytes, made when a head does not lie in one slice */
@@ -168,7 +164,7 @@ struct half {
 	struct mark *place_mark;	/* the same of empty segments */
 	int64_t ready_ns;
 	uint32_t clock;		/* that of the slice ready_ns was taken from: it does not reach over a step */
-	bool ready_deduced, ready_filled;
+	uint8_t ready_flags;
 	int64_t beyond_offset;	/* no mark speaks of more than that; -1: there is none */
 	struct held *held, *held_last;
 	uint64_t held_bytes;

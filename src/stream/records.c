@@ -93,22 +93,25 @@ lose_place(const struct place *at, bool contradicted)
 	state->since_resync = 0;
 }
 
+/* With the first byte of its mark. */
 static void
-begin_record(const struct place *at)
+begin_record(const struct place *at, const struct slice *slice)
 {
 	struct record_state *state = at->state;
+	struct rpc_record *record = &state->record;
 
-	state->record = (struct rpc_record){
-		.connection = &at->connection->info,
-		.direction = at->direction,
-		.first_ns = state->mark_ns,
-		.first_frame = state->mark_frame,
-		.first_order = state->mark_order,
-		.first_acked = state->mark_acked,
-		.begin_offset = state->mark_offset,
-		.flags = state->unproven > 0 ? RECORD_UNPROVEN : 0,
-	};
-	state->record_waited = state->mark_waited;
+	/* member by member: the others are written before they are read */
+	record->connection = &at->connection->info;
+	record->direction = at->direction;
+	record->flags = state->unproven > 0 ? RECORD_UNPROVEN : 0;
+	record->first_ns = slice->seen_ns;
+	record->first_frame = slice->frame;
+	record->first_order = slice->order;
+	record->first_acked = slice->acked;
+	record->begin_offset = slice->offset;
+	record->total_len = 0;
+	record->token = 0;
+	state->waited = slice->waited;
 	state->copy_len = 0;
 	state->head_done = state->headless = false;
 }
@@ -130,14 +133,11 @@ end_record(const struct place *at, const struct slice *behind)
 	if (state->headless)
 		return;
 	state->record.last_ns = behind->ready_ns;
-	if (behind->ready_deduced)
-		state->record.flags |= RECORD_TIME_DEDUCED;
-	if (behind->ready_filled)
-		state->record.flags |= RECORD_TIME_FILLED;
+	state->record.flags |= behind->ready_flags;
 	state->record.end_offset = behind->offset;
-	state->record.receiver_ns = behind->waited.receiver_ns - state->record_waited.receiver_ns;
-	state->record.sender_ns = behind->waited.sender_ns - state->record_waited.sender_ns;
-	state->record.waits_unknown = behind->waited.doubts != state->record_waited.doubts ||
+	state->record.receiver_ns = behind->waited.receiver_ns - state->waited.receiver_ns;
+	state->record.sender_ns = behind->waited.sender_ns - state->waited.sender_ns;
+	state->record.waits_unknown = behind->waited.doubts != state->waited.doubts ||
 	    state->record.receiver_ns < 0 || state->record.sender_ns < 0;
 	at->stream->sink.end(at->stream->sink.context, &state->record);
 }
@@ -159,8 +159,6 @@ read_mark(const struct place *at)
 	uint32_t mark = xdr_load32(state->mark);
 	uint32_t len = mark & ~LAST_FRAGMENT;
 
-	if (state->phase == RECORD_AT_MARK)
-		begin_record(at);
 	state->mark_have = 0;
 	state->last_fragment = (mark & LAST_FRAGMENT) != 0;
 	if (len > RECORD_MAX - state->record.total_len ||
@@ -186,15 +184,14 @@ take_mark(const struct place *at, struct slice *slice)
 		return PLACE_HIDDEN;
 	}
 	if (state->mark_have == 0) {
-		state->mark_ns = slice->seen_ns;
-		state->mark_offset = slice->offset;
-		state->mark_waited = slice->waited;
-		state->mark_frame = slice->frame;
-		state->mark_order = slice->order;
-		state->mark_acked = slice->acked;
 		state->alignment = (int8_t)(slice->offset & 3);
+		if (state->phase == RECORD_AT_MARK)
+			begin_record(at, slice);
 	}
-	memcpy(state->mark + state->mark_have, slice->data, n);
+	if (n == MARK_LEN)
+		memcpy(state->mark, slice->data, MARK_LEN);
+	else
+		memcpy(state->mark + state->mark_have, slice->data, n);
 	state->mark_have += (uint8_t)n;
 	if (n == want && !read_mark(at))
 		return PLACE_LOST;
@@ -256,17 +253,6 @@ feed_head(const struct place *at, const struct slice *slice, uint32_t n)
 	return true;
 }
 
-static void
-note_slice(struct record_state *state, const struct slice *slice)
-{
-	if (slice->lost)
-		state->record.flags |= RECORD_TIME_DEDUCED;
-	if (slice->filled)
-		state->record.flags |= RECORD_TIME_FILLED;
-	if (slice->stale)
-		state->record.flags |= RECORD_TIME_STALE;
-}
-
 /* Takes the bytes of a record's body off the slice. */
 static enum place_result
 take_body(const struct place *at, struct slice *slice)
@@ -274,7 +260,7 @@ take_body(const struct place *at, struct slice *slice)
 	struct record_state *state = at->state;
 	uint32_t n = MIN(state->fragment_left, slice->wire_len);
 
-	note_slice(state, slice);
+	state->record.flags |= slice->flags;
 	if (!state->head_done && !feed_head(at, slice, n)) {
 		state->headless = state->head_done = true;
 		return PLACE_LOST;
@@ -343,7 +329,7 @@ parse(const struct place *at, struct slice *slice)
 
 		if (result == PLACE_LOST && state->phase == RECORD_AT_MARK && at->connection->info.tls_expected &&
 		    tls_is_mark(state->mark)) {
-			go_over_to_tls(at, state->mark_offset, slice);
+			go_over_to_tls(at, state->record.begin_offset, slice);
 			return;
 		}
 		if (result != PLACE_KEPT) {
@@ -401,7 +387,7 @@ records_push(struct stream *stream, struct connection *connection, uint8_t direc
 
 	/* most of a large record: nothing in it is looked at */
 	if (state->phase == RECORD_IN_BODY && state->head_done && slice->wire_len < state->fragment_left) {
-		note_slice(state, slice);
+		state->record.flags |= slice->flags;
 		state->fragment_left -= slice->wire_len;
 		return;
 	}

@@ -76,17 +76,18 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 	if (slice->clock == half->clock ? slice->had_ns >= half->ready_ns : (int32_t)(slice->clock - half->clock) > 0) {
 		half->clock = slice->clock;
 		half->ready_ns = slice->had_ns;
-		half->ready_deduced = slice->lost || slice->had_ns < slice->seen_ns;
-		half->ready_filled = slice->filled;
+		half->ready_flags = slice->flags;
+		if (slice->had_ns < slice->seen_ns)
+			half->ready_flags |= RECORD_TIME_DEDUCED;
 	}
 	slice->ready_ns = half->ready_ns;
-	slice->ready_deduced = half->ready_deduced;
-	slice->ready_filled = half->ready_filled;
+	slice->ready_flags = half->ready_flags;
 	if (!half->fresh) {
 		if (half->begun_ns == 0)
 			half->begun_ns = slice->seen_ns;
 		half->fresh = slice->seen_ns - half->begun_ns > FRESH_S * (int64_t)NS_PER_S;
-		slice->stale = !half->fresh;
+		if (!half->fresh)
+			slice->flags |= RECORD_TIME_STALE;
 	}
 	half->next = slice->offset + slice->wire_len;
 	if (slice->lost) {
@@ -191,7 +192,7 @@ give_up(struct stream *stream, struct connection *connection, uint8_t direction,
 		int64_t piece_end = half->place_marks > 0 ? MIN(end, half->place_mark[0].offset) : end;
 		int64_t seen_ns = min_ns(seen_behind(half, piece_end),
 		    marked_behind(half->ack_mark, half->ack_marks, piece_end));
-		struct slice slice = { .offset = half->next, .clock = stream->clock, .lost = true,
+		struct slice slice = { .offset = half->next, .clock = stream->clock, .lost = true, .flags = RECORD_TIME_DEDUCED,
 		    .waited = half->waits.so_far };
 
 		slice.wire_len = (uint32_t)MIN(piece_end - half->next, PLAUSIBLE_AHEAD);
@@ -330,7 +331,7 @@ tell_late(struct stream *stream, const struct connection *connection, uint8_t di
 {
 	bool unseen = slice->had_ns < slice->seen_ns;
 
-	if (slice->filled || unseen)
+	if (slice->flags & RECORD_TIME_FILLED || unseen)
 		sent_event(stream, connection, &(struct tcp_event){ .offset = slice->offset, .len = slice->wire_len,
 		    .from_ns = slice->had_ns, .to_ns = slice->seen_ns, .direction = direction,
 		    .kind = unseen ? TCP_UNSEEN : TCP_FILLED });
@@ -438,11 +439,12 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 		sent_again(stream, connection, direction, slice.offset, skip, slice.seen_ns);
 		slice = slice_from(&slice, skip);
 		/* what is sent together with bytes that are sent again was sent before, too */
-		slice.filled = true;
+		slice.flags |= RECORD_TIME_FILLED;
 	} else {
 		enum lateness late = lateness(connection, half, &slice);
 
-		slice.filled = late == SENT_AGAIN;
+		if (late == SENT_AGAIN)
+			slice.flags |= RECORD_TIME_FILLED;
 		count_late(stream, late);
 	}
 	if (half->held != NULL && half->held->slice.offset < slice.offset + slice.wire_len) {
@@ -526,7 +528,8 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	} else {
 		enum lateness late = lateness(connection, half, &slice);
 
-		slice.filled = late == SENT_AGAIN;
+		if (late == SENT_AGAIN)
+			slice.flags |= RECORD_TIME_FILLED;
 		waits_data(half, &connection->half[!direction], false, slice.seen_ns);
 		slice.waited = half->waits.so_far;
 		count_late(stream, hold(stream, connection, direction, slice) ? SENT_AGAIN : late);
