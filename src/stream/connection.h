@@ -117,7 +117,8 @@ struct sent_mark {
  */
 struct sent_ring {
 	struct sent_mark *mark;	/* room of them, a power of two */
-	uint16_t room, first, count;
+	uint32_t room;
+	uint32_t first, behind;	/* numbers of the oldest piece and of the one to come; they go round */
 	int64_t begin;		/* of the first piece */
 };
 
@@ -125,56 +126,59 @@ enum syn_seen { SYN_UNSEEN, SYN_PLAIN, SYN_SCALED };
 
 /* What either end of a direction keeps waiting; times are WAITS_NEVER where it has not come to it since data_ns. */
 struct waits {
-	int64_t data_ns;	/* the last new data */
-	int64_t shut_since_ns;	/* the window has no room for a segment */
-	int64_t shut_ns;	/* it had none for so long, since data_ns, and has now */
-	int64_t acked_ns;	/* all that came is acknowledged */
-	int64_t free_ns;	/* and there is room in the window */
-	struct waited so_far;
 	uint16_t largest;	/* segment that the receiver takes; 0: not known */
 	uint8_t scale;		/* of the receiver's windows; 0 unless scale_known */
 	uint8_t syn, offered_scale;	/* enum syn_seen; of this direction's SYN */
 	bool scale_known;
 	bool doubtful;		/* without the scale, a window may have had room or not */
+	int64_t data_ns;	/* the last new data */
+	int64_t shut_since_ns;	/* the window has no room for a segment */
+	int64_t shut_ns;	/* it had none for so long, since data_ns, and has now */
+	int64_t acked_ns;	/* all that came is acknowledged; free_ns is not without it */
+	int64_t free_ns;	/* and there is room in the window */
+	struct waited so_far;
 };
 
-/* One direction of a connection. Offsets count bytes from seq_base. */
+/*
+ * One direction of a connection. Offsets count bytes from seq_base. What every
+ * segment needs comes first, close together.
+ */
 struct half {
+	int64_t next;		/* everything below was delivered */
+	int64_t acked;		/* by the other direction, highest; INT64_MIN: nothing */
+	int64_t acked_ns;	/* stamp of that */
+	int64_t acked_before;	/* highest by earlier stamps; INT64_MIN: none */
+	/* round trips of what this direction sends: one open sample, as Karn has it */
+	int64_t sample_end, sample_ns;
+	bool sampling;
+	bool window_small;	/* that it offered last, against most_window */
+	uint16_t most_window;	/* unscaled */
+	uint32_t seq_base;
+	uint32_t max_segment;
+	uint32_t clock;		/* that of the slice ready_ns was taken from: it does not reach over a step */
+	int64_t ready_ns;
+	uint8_t ready_flags;
 	bool based;		/* seq_base is known */
 	bool from_start;	/* based on a SYN */
 	bool starting;		/* mid-stream: its first byte to come is where it begins */
 	bool captured;		/* packets of this direction were seen */
 	bool fin;
-	bool acked_known;
 	bool fresh;		/* all that was sent before the capture began is acknowledged */
-	int64_t begun_ns;	/* its first byte */
-	bool window_small;	/* that it offered last, against most_window */
 	uint8_t implausible;	/* segments in a row whose place cannot be */
-	uint16_t most_window;	/* unscaled */
-	uint32_t seq_base;
-	uint32_t max_segment;
-	int64_t next;		/* everything below was delivered */
+	int64_t round_trip_ns;
+	int64_t most_unacked;	/* bytes sent and not acknowledged, at most */
+	struct sent_ring sent;
+	struct waits waits;
+	struct record_state record;
+	int64_t begun_ns;	/* its first byte */
 	int64_t fin_offset;
-	int64_t acked;		/* by the other direction, highest */
-	int64_t acked_ns;	/* stamp of that */
-	int64_t acked_before;	/* highest by earlier stamps; INT64_MIN: none */
+	int64_t beyond_offset;	/* no mark speaks of more than that; -1: there is none */
 	uint8_t ack_marks, ack_room;
 	uint8_t place_marks, place_room;
 	struct mark *ack_mark;		/* those that went beyond what was delivered, in order */
 	struct mark *place_mark;	/* the same of empty segments */
-	int64_t ready_ns;
-	uint32_t clock;		/* that of the slice ready_ns was taken from: it does not reach over a step */
-	uint8_t ready_flags;
-	int64_t beyond_offset;	/* no mark speaks of more than that; -1: there is none */
 	struct held *held, *held_last;
 	uint64_t held_bytes;
-	/* round trips of what this direction sends: one open sample, as Karn has it */
-	bool sampling;
-	int64_t sample_end, sample_ns, round_trip_ns;
-	int64_t most_unacked;		/* bytes sent and not acknowledged, at most */
-	struct sent_ring sent;
-	struct waits waits;
-	struct record_state record;
 };
 
 enum connection_phase {
@@ -188,6 +192,7 @@ struct connection {
 	struct connection_info info;	/* first: the sink sees only this */
 	uint64_t hash;
 	enum connection_phase phase;
+	bool plain;			/* nothing is missing, waits or ends: stream/plain.h */
 	bool rpc;			/* a record was found */
 	bool expected;			/* RPC is to be expected */
 	bool tls;			/* one direction has gone over to TLS, the other will */
@@ -249,6 +254,60 @@ void records_finish(struct stream *stream, struct connection *connection, uint8_
 
 /* held.c */
 struct held *held_copy(const struct slice *slice);
+
+/* Most of a large record: nothing in so many bytes is looked at. */
+static inline bool
+record_skips(const struct record_state *state, uint32_t len)
+{
+	return state->phase == RECORD_IN_BODY && state->head_done && len < state->fragment_left;
+}
+
+/* Pieces that were held while the clock was set back are from before those that came behind it. */
+static inline void
+half_note_ready(struct half *half, uint32_t clock, int64_t had_ns, uint8_t flags)
+{
+	if (clock == half->clock ? had_ns >= half->ready_ns : (int32_t)(clock - half->clock) > 0) {
+		half->clock = clock;
+		half->ready_ns = had_ns;
+		half->ready_flags = flags;
+	}
+}
+
+/* The other end acknowledged more than before. */
+static inline void
+half_note_acked(struct half *half, int64_t offset, int64_t ts_ns)
+{
+	if (half->acked_ns != ts_ns)
+		half->acked_before = half->acked;
+	half->acked_ns = ts_ns;
+	half->acked = offset;
+}
+
+/* What was acknowledged before that; whatever is stamped alike, its order says nothing. INT64_MIN: nothing. */
+static inline int64_t
+half_acked_before(const struct half *half, int64_t ts_ns)
+{
+	return half->acked_ns < ts_ns ? half->acked : half->acked_before;
+}
+
+/* The payload of a segment. */
+static inline struct slice
+slice_of(const struct stream *stream, const struct half *other, const struct segment *segment, int64_t offset)
+{
+	return (struct slice){
+		.offset = offset,
+		.seen_ns = segment->packet->ts_ns,
+		.had_ns = segment->packet->ts_ns,
+		.frame = segment->packet->frame,
+		.order = stream->packets,
+		.clock = stream->clock,
+		.acked = half_acked_before(other, segment->packet->ts_ns),
+		.data = segment->payload,
+		.cap_len = segment->payload_cap_len,
+		.wire_len = segment->payload_wire_len,
+	};
+}
+
 /* Takes the first skip bytes off a slice, skip <= wire_len. */
 static inline void
 slice_pass(struct slice *slice, uint32_t skip)

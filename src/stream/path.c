@@ -1,14 +1,11 @@
 #include "stream/path.h"
 
 void
-path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
-    int64_t offset, int64_t ts_ns)
+path_sampled(struct stream *stream, struct connection *connection, uint8_t direction, int64_t ts_ns)
 {
 	struct half *half = &connection->half[direction];
 	int64_t round_trip_ns;
 
-	if (!half->sampling || offset < half->sample_end)
-		return;
 	half->sampling = false;
 	round_trip_ns = ts_ns - half->sample_ns;
 	if (round_trip_ns < 0)
@@ -61,5 +58,5 @@ connection_acked(const struct connection_info *info, uint8_t direction)
 {
 	const struct half *half = &((const struct connection *)info)->half[direction];
 
-	return half->acked_known ? half->acked : INT64_MIN;
+	return half->acked;
 }

@@ -12,7 +12,7 @@
 static inline void
 path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 {
-	if (half->acked_known && end_offset - half->acked > half->most_unacked)
+	if (half->acked != INT64_MIN && end_offset - half->acked > half->most_unacked)
 		half->most_unacked = end_offset - half->acked;
 	if (!half->sampling) {
 		half->sampling = true;
@@ -21,9 +21,20 @@ path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 	}
 }
 
+/* The open sample was acknowledged. */
+void path_sampled(struct stream *stream, struct connection *connection, uint8_t direction, int64_t ts_ns);
+
 /* What this direction sent was acknowledged up to offset. */
-void path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
-    int64_t offset, int64_t ts_ns);
+static inline void
+path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
+    int64_t offset, int64_t ts_ns)
+{
+	const struct half *half = &connection->half[direction];
+
+	if (half->sampling && offset >= half->sample_end)
+		path_sampled(stream, connection, direction, ts_ns);
+}
+
 /*
  * Counts what was measured before it was known which end sends the calls, that
  * of the handshake above all: the smallest of each direction.

@@ -385,8 +385,7 @@ records_push(struct stream *stream, struct connection *connection, uint8_t direc
 	struct record_state *state = &connection->half[direction].record;
 	struct place at;
 
-	/* most of a large record: nothing in it is looked at */
-	if (state->phase == RECORD_IN_BODY && state->head_done && slice->wire_len < state->fragment_left) {
+	if (record_skips(state, slice->wire_len)) {
 		state->record.flags |= slice->flags;
 		state->fragment_left -= slice->wire_len;
 		return;

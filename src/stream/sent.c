@@ -12,24 +12,24 @@ void
 sent_make_room(struct half *half, int64_t begin)
 {
 	struct sent_ring *ring = &half->sent;
-	uint16_t room = ring->room == 0 ? ROOM_FIRST : (uint16_t)(2 * ring->room);
+	uint32_t room = ring->room == 0 ? ROOM_FIRST : 2 * ring->room;
+	uint32_t count = ring->behind - ring->first;
 	struct sent_mark *mark;
 
-	if (ring->room == 0) {
-		ring->begin = begin;
-	} else if (ring->room == ROOM_MAX || (half->acked_known && ring->mark[ring->first].end <= half->acked)) {
-		ring->begin = ring->mark[ring->first].end;
-		ring->first = (uint16_t)((ring->first + 1) & (ring->room - 1));
-		ring->count--;
+	if (ring->room == ROOM_MAX) {
+		sent_forget_first(ring);
 		return;
 	}
+	if (ring->room == 0)
+		ring->begin = begin;
 	mark = g_new(struct sent_mark, room);
-	for (unsigned i = 0; i < ring->count; i++)
-		mark[i] = ring->mark[(ring->first + i) & (ring->room - 1)];
+	for (uint32_t i = 0; i < count; i++)
+		mark[i] = *sent_piece(ring, i);
 	g_free(ring->mark);
 	ring->mark = mark;
 	ring->room = room;
 	ring->first = 0;
+	ring->behind = count;
 }
 
 void
@@ -52,12 +52,12 @@ sent_event(struct stream *stream, const struct connection *connection, struct tc
 static unsigned
 find_piece(const struct sent_ring *ring, int64_t offset)
 {
-	unsigned low = 0, high = ring->count;
+	unsigned low = 0, high = ring->behind - ring->first;
 
 	while (low < high) {
 		unsigned middle = (low + high) / 2;
 
-		if (ring->mark[(ring->first + middle) & (ring->room - 1)].end <= offset)
+		if (sent_piece(ring, middle)->end <= offset)
 			low = middle + 1;
 		else
 			high = middle;
@@ -72,16 +72,16 @@ sent_again(struct stream *stream, struct connection *connection, uint8_t directi
 	const struct sent_ring *ring = &connection->half[direction].sent;
 	struct tcp_event event = { .to_ns = now_ns, .direction = direction, .kind = TCP_REPEATED };
 	int64_t end = offset + len;
-	unsigned at = find_piece(ring, offset);
+	unsigned count = ring->behind - ring->first, at = find_piece(ring, offset);
 
 	while (offset < end) {
 		int64_t piece_end = end;
 
 		event.from_ns = INT64_MIN;
-		if (ring->count > 0 && offset < ring->begin) {
+		if (count > 0 && offset < ring->begin) {
 			piece_end = MIN(end, ring->begin);
-		} else if (at < ring->count) {
-			const struct sent_mark *mark = &ring->mark[(ring->first + at++) & (ring->room - 1)];
+		} else if (at < count) {
+			const struct sent_mark *mark = sent_piece(ring, at++);
 
 			piece_end = MIN(end, mark->end);
 			event.from_ns = mark->seen_ns;

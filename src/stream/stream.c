@@ -6,6 +6,7 @@
 
 #include "stream/flow_table.h"
 #include "stream/path.h"
+#include "stream/plain.h"
 
 enum { SHRUNK_PART = 8 };	/* of the largest window that was offered */
 
@@ -220,6 +221,26 @@ note_window(struct stream *stream, struct connection *connection, const struct s
 	half->window_small = small;
 }
 
+static G_GNUC_NO_INLINE void
+push_other(struct stream *stream, struct connection *connection, const struct segment *segment)
+{
+	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||
+	    (connection->phase == CONNECTION_PROBED && segment->flags & TCP_SYN))
+		open_connection(stream, connection, segment);
+	if (connection->phase == CONNECTION_PROBED && probe(stream, connection, segment)) {
+		tcp_open(stream, connection);
+		connection->phase = CONNECTION_TRACKED;
+	}
+	if (connection->phase == CONNECTION_TRACKED) {
+		track(stream, connection, segment);
+		connection->plain = plain_connection(connection);
+		return;
+	}
+	stream->counters.discarded_bytes += segment->payload_wire_len;
+	if (connection->phase == CONNECTION_CLOSED)
+		tcp_late_segment(stream, connection, segment);
+}
+
 void
 stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
 {
@@ -230,20 +251,8 @@ stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_
 	note_window(stream, connection, segment);
 	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
 	stream->packets = packets;
-	if ((connection->phase == CONNECTION_CLOSED && begins_again(connection, segment)) ||
-	    (connection->phase == CONNECTION_PROBED && segment->flags & TCP_SYN))
-		open_connection(stream, connection, segment);
-	if (connection->phase == CONNECTION_PROBED && probe(stream, connection, segment)) {
-		tcp_open(stream, connection);
-		connection->phase = CONNECTION_TRACKED;
-	}
-	if (connection->phase == CONNECTION_TRACKED) {
-		track(stream, connection, segment);
-		return;
-	}
-	stream->counters.discarded_bytes += segment->payload_wire_len;
-	if (connection->phase == CONNECTION_CLOSED)
-		tcp_late_segment(stream, connection, segment);
+	if (!plain_segment(stream, connection, segment))
+		push_other(stream, connection, segment);
 }
 
 void

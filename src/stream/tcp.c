@@ -54,10 +54,11 @@ tcp_open(struct stream *stream, struct connection *connection)
 	connection->info.rpc = NULL;
 	connection->info.reset = connection->info.finished = connection->info.tls_expected = false;
 	connection->info.captured[0] = connection->info.captured[1] = false;
-	connection->rpc = connection->tls = false;
+	connection->plain = connection->rpc = connection->tls = false;
 	connection->caller = -1;
 	connection->unrecognised_bytes = 0;
 	for (int d = 0; d < 2; d++) {
+		connection->half[d].acked = connection->half[d].acked_before = INT64_MIN;
 		connection->half[d].round_trip_ns = -1;
 		waits_init(&connection->half[d]);
 	}
@@ -72,14 +73,8 @@ deliver(struct stream *stream, struct connection *connection, uint8_t direction,
 	bool lost = slice->lost;
 	int64_t seen_ns = lost ? INT64_MIN : slice->seen_ns;
 
-	/* Pieces that were held while the clock was set back are from before those that came behind it. */
-	if (slice->clock == half->clock ? slice->had_ns >= half->ready_ns : (int32_t)(slice->clock - half->clock) > 0) {
-		half->clock = slice->clock;
-		half->ready_ns = slice->had_ns;
-		half->ready_flags = slice->flags;
-		if (slice->had_ns < slice->seen_ns)
-			half->ready_flags |= RECORD_TIME_DEDUCED;
-	}
+	half_note_ready(half, slice->clock, slice->had_ns,
+	    slice->flags | (slice->had_ns < slice->seen_ns ? RECORD_TIME_DEDUCED : 0));
 	slice->ready_ns = half->ready_ns;
 	slice->ready_flags = half->ready_flags;
 	if (!half->fresh) {
@@ -321,6 +316,7 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 		}
 	}
 	connection->info.rpc = NULL;
+	connection->plain = false;
 	connection->phase = CONNECTION_CLOSED;
 	connection->end_ns = ts_ns;
 }
@@ -461,15 +457,6 @@ fill(struct stream *stream, struct connection *connection, uint8_t direction, st
 	deliver_held(stream, connection, direction);
 }
 
-/* What was acknowledged before that; whatever is stamped alike, its order says nothing. INT64_MIN: nothing. */
-static int64_t
-acked_before(const struct half *half, int64_t ts_ns)
-{
-	if (!half->acked_known)
-		return INT64_MIN;
-	return half->acked_ns < ts_ns ? half->acked : half->acked_before;
-}
-
 /* Bytes whose acknowledgement was captured before them had come before it, in a copy that was not captured. */
 static int64_t
 had_ns(const struct half *half, const struct slice *slice)
@@ -485,21 +472,9 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 {
 	uint8_t direction = segment->direction;
 	struct half *half = &connection->half[direction];
-	struct slice slice = {
-		.offset = offset,
-		.seen_ns = segment->packet->ts_ns,
-		.had_ns = segment->packet->ts_ns,
-		.frame = segment->packet->frame,
-		.order = stream->packets,
-		.clock = stream->clock,
-		.acked = acked_before(&connection->half[!direction], segment->packet->ts_ns),
-		.data = segment->payload,
-		.cap_len = segment->payload_cap_len,
-		.wire_len = segment->payload_wire_len,
-	};
+	struct slice slice = slice_of(stream, &connection->half[!direction], segment, offset);
 
-	if (slice.wire_len > half->max_segment)
-		half->max_segment = slice.wire_len;
+	half->max_segment = MAX(half->max_segment, slice.wire_len);
 	if (half->starting) {
 		half->starting = false;
 		half->next = offset;
@@ -576,16 +551,12 @@ acknowledge(struct stream *stream, struct connection *connection, const struct s
 	offset = half_offset(half, segment->ack);
 	if (!(segment->flags & TCP_SYN))
 		waits_announced(half, offset, segment->window, segment->packet->ts_ns);
-	if (offset - half->next > PLAUSIBLE_AHEAD || (half->acked_known && offset <= half->acked))
+	if (offset - half->next > PLAUSIBLE_AHEAD || offset <= half->acked)
 		return;
 	/* a FIN takes one number behind the data */
 	if (half->fin)
 		offset = MIN(offset, half->fin_offset);
-	if (!half->acked_known || half->acked_ns != segment->packet->ts_ns)
-		half->acked_before = half->acked_known ? half->acked : INT64_MIN;
-	half->acked_ns = segment->packet->ts_ns;
-	half->acked = offset;
-	half->acked_known = true;
+	half_note_acked(half, offset, segment->packet->ts_ns);
 	half->fresh |= offset == half->next && !half->starting && half->held == NULL;
 	if (offset > half->next)
 		mark_ack(half, offset, segment->packet->ts_ns, stream->packets);
@@ -652,8 +623,7 @@ note_end(struct stream *stream, struct connection *connection, const struct segm
 	if (segment->flags & TCP_FIN) {
 		half->fin = true;
 		half->fin_offset = offset + segment->payload_wire_len;
-		if (half->acked_known)
-			half->acked = MIN(half->acked, half->fin_offset);
+		half->acked = MIN(half->acked, half->fin_offset);
 		for (unsigned i = 0; i < half->ack_marks; i++)
 			half->ack_mark[i].offset = MIN(half->ack_mark[i].offset, half->fin_offset);
 	}

@@ -67,10 +67,7 @@ waits_weigh(struct half *half, int64_t acked, uint16_t window, int64_t now_ns)
 		waits->free_ns = WAITS_NEVER;
 	if (acked < half->next || half->held != NULL)
 		return;
-	if (waits->acked_ns == WAITS_NEVER)
-		waits->acked_ns = now_ns;
-	if (open && waits->free_ns == WAITS_NEVER)
-		waits->free_ns = now_ns;
+	waits_note_acked(waits, open, now_ns);
 }
 
 void

@@ -23,31 +23,44 @@ void waits_end_gap(struct half *half, const struct half *other, int64_t now_ns);
 /* What the receiver says, in full. */
 void waits_weigh(struct half *half, int64_t acked, uint16_t window, int64_t now_ns);
 
+/* All that came is acknowledged, with room in the window or not. */
+static inline void
+waits_note_acked(struct waits *waits, bool open, int64_t now_ns)
+{
+	if (waits->acked_ns == WAITS_NEVER)
+		waits->acked_ns = now_ns;
+	if (open && waits->free_ns == WAITS_NEVER)
+		waits->free_ns = now_ns;
+}
+
 /* A segment with new data of this half; in_order: none was missing before it. */
 static inline void
 waits_data(struct half *half, const struct half *other, bool in_order, int64_t now_ns)
 {
 	struct waits *waits = &half->waits;
 
-	if (in_order && half->record.phase != RECORD_AT_MARK &&
-	    (waits->acked_ns != WAITS_NEVER || waits->shut_ns > 0 || waits->doubtful))
-		waits_end_gap(half, other, now_ns);
+	if (waits->acked_ns != WAITS_NEVER || waits->shut_ns > 0 || waits->doubtful) {
+		if (in_order && half->record.phase != RECORD_AT_MARK)
+			waits_end_gap(half, other, now_ns);
+		waits->acked_ns = waits->free_ns = WAITS_NEVER;
+		waits->shut_ns = 0;
+		waits->doubtful = false;
+	}
 	waits->data_ns = now_ns;
-	waits->acked_ns = waits->free_ns = WAITS_NEVER;
-	waits->shut_ns = 0;
-	waits->doubtful = false;
 }
 
 /* The receiver of this half acknowledges up to an offset, and announces a window (the field of the header). */
 static inline void
 waits_announced(struct half *half, int64_t acked, uint16_t window, int64_t now_ns)
 {
-	const struct waits *waits = &half->waits;
+	struct waits *waits = &half->waits;
 
-	if (acked < half->next && waits->shut_since_ns == WAITS_NEVER &&
-	    acked + ((int64_t)window << waits->scale) - half->next >= half->max_segment)
-		return;
-	waits_weigh(half, acked, window, now_ns);
+	/* room for the largest segment that came, as before */
+	if (waits->shut_since_ns != WAITS_NEVER ||
+	    acked + ((int64_t)window << waits->scale) - half->next < half->max_segment)
+		waits_weigh(half, acked, window, now_ns);
+	else if (acked >= half->next && half->held == NULL)
+		waits_note_acked(waits, true, now_ns);
 }
 
 #endif

@@ -72,7 +72,7 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 	struct segment segment = {
 		.packet = &packet,
 		.direction = (uint8_t)direction,
-		.flags = flags,
+		.flags = flags | wire->flags,
 		.window = wire->window[direction],
 		.has_window_scale = (flags & TCP_SYN) != 0 && wire->scaled,
 		.window_scale = (flags & TCP_SYN) != 0 && wire->scaled ? wire->window_scale : 0,

@@ -24,6 +24,7 @@ struct wire {
 	uint32_t isn[2];
 	uint32_t snaplen;		/* payload bytes kept of a segment; 0: all */
 	uint16_t window[2];		/* that is announced in a direction; 1000 unless told otherwise */
+	uint8_t flags;			/* that every segment has besides */
 	bool scaled;			/* SYNs have a window scale of window_scale */
 	uint8_t window_scale;
 	int64_t syn_answer_ns;		/* from SYN to SYN-ACK */
