@@ -27,7 +27,7 @@ enum xdr_status {
 
 struct xdr_cursor {
 	const uint8_t *data;	/* borrowed while the record is handled */
-	uint32_t cap;		/* bytes readable at data */
+	uint32_t cap;		/* bytes readable at data, 0..total */
 	uint32_t total;		/* bytes of the record; UINT32_MAX while not known */
 	uint32_t off;		/* next byte, 0..total */
 	uint8_t status;		/* enum xdr_status, the first that was not XDR_FINE */
@@ -54,29 +54,21 @@ xdr_load32(const uint8_t *bytes)
 	    (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* True when n bytes, more than 0, can be read at the cursor. */
+/* True when n bytes can be read at the cursor. */
 static inline bool
 xdr_holds(const struct xdr_cursor *cursor, uint32_t n)
 {
-	return cursor->status == XDR_FINE && cursor->off < cursor->cap && n <= cursor->cap - cursor->off &&
-	    n <= cursor->total - cursor->off;
+	return (uint64_t)cursor->off + n <= cursor->cap && cursor->status == XDR_FINE;
 }
 
-/* True when n bytes can be read at the cursor; else the error is kept. */
+/* The same; else the error is kept. */
 static inline bool
 xdr_have(struct xdr_cursor *cursor, uint32_t n)
 {
-	if (cursor->status != XDR_FINE)
-		return false;
-	if (n > cursor->total - cursor->off) {
-		cursor->status = XDR_MALFORMED;
-		return false;
-	}
-	if (cursor->off > cursor->cap || n > cursor->cap - cursor->off) {
-		cursor->status = cursor->beyond;
-		return false;
-	}
-	return true;
+	if (xdr_holds(cursor, n))
+		return true;
+	xdr_fail(cursor, n > cursor->total - cursor->off ? XDR_MALFORMED : (enum xdr_status)cursor->beyond);
+	return false;
 }
 
 /* The next unsigned integer (RFC 4506 section 4.2), or 0. */

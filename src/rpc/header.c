@@ -6,8 +6,8 @@
 
 enum {
 	RPC_VERSION = 2,		/* RFC 5531 section 9, rpcvers */
-	CALL_WORDS = 24,		/* bytes: XID, type, RPC version, program, version, procedure */
-	REPLY_WORDS = 8,		/* XID, type */
+	CALL_WORDS = 32,		/* bytes of a call's header up to its credential's */
+	REPLY_WORDS = 24,		/* of an accepted reply's whose verifier has none */
 	AUTH_MOST_BYTES = 400,		/* RFC 5531 section 8.2 */
 	MACHINE_NAME_MOST = 255,	/* RFC 5531 appendix A */
 	GIDS_MOST = 16,
@@ -126,32 +126,13 @@ read_words(struct xdr_cursor *cursor, struct rpc_message *message, uint32_t *rpc
 	return type;
 }
 
-/* The same where all of them are there, as nearly always: they need not be looked for one by one. */
-static uint32_t
-load_words(struct xdr_cursor *cursor, struct rpc_message *message, uint32_t *rpc_version)
-{
-	const uint8_t *words = cursor->data + cursor->off;
-	uint32_t type = xdr_load32(words + 4);
-
-	message->xid = xdr_load32(words);
-	if (type == RPC_TYPE_CALL) {
-		*rpc_version = xdr_load32(words + 8);
-		message->program = xdr_load32(words + 12);
-		message->version = xdr_load32(words + 16);
-		message->procedure = xdr_load32(words + 20);
-	}
-	cursor->off += type == RPC_TYPE_CALL ? CALL_WORDS : REPLY_WORDS;
-	return type;
-}
-
-enum header_result
-rpc_header_parse(struct rpc_message *message)
+/* Word by word: whatever is missing, or is not as usual. */
+static enum header_result
+read_header(struct rpc_message *message)
 {
 	struct xdr_cursor *cursor = &message->body;
-	uint32_t type, rpc_version = RPC_VERSION;
+	uint32_t rpc_version = RPC_VERSION, type = read_words(cursor, message, &rpc_version);
 
-	type = xdr_holds(cursor, CALL_WORDS) ? load_words(cursor, message, &rpc_version) :
-	    read_words(cursor, message, &rpc_version);
 	if (!xdr_ok(cursor))
 		return cursor->status == XDR_SHORT ? HEADER_WANTS :
 		    cursor->status == XDR_HOLE ? HEADER_CUT : HEADER_BROKEN;
@@ -167,6 +148,74 @@ rpc_header_parse(struct rpc_message *message)
 	if (type == RPC_TYPE_REPLY && message->reply_stat > REPLY_DENIED && cursor->status != XDR_HOLE)
 		return HEADER_BROKEN;
 	return HEADER_READ;
+}
+
+/*
+ *   0    4    8           12      16      20        24                 32 + credential
+ *   XID  CALL rpc version program version procedure flavor len bytes.. flavor len bytes..
+ */
+static bool
+load_call(struct rpc_message *message)
+{
+	enum { CREDENTIAL = 24, AUTH_WORDS = 8 };
+	struct xdr_cursor *cursor = &message->body;
+	const uint8_t *words = cursor->data + cursor->off;
+	uint32_t flavor = xdr_load32(words + CREDENTIAL), len = xdr_load32(words + CREDENTIAL + 4), verifier;
+
+	if (xdr_load32(words + 8) != RPC_VERSION || flavor == FLAVOR_GSS || flavor == FLAVOR_TLS || len > AUTH_MOST_BYTES)
+		return false;
+	verifier = CREDENTIAL + AUTH_WORDS + (uint32_t)xdr_padded(len);
+	if (!xdr_holds(cursor, verifier + AUTH_WORDS))
+		return false;
+	len = xdr_load32(words + verifier + 4);
+	if (len > AUTH_MOST_BYTES || !xdr_holds(cursor, verifier + AUTH_WORDS + (uint32_t)xdr_padded(len)))
+		return false;
+	message->type = RPC_TYPE_CALL;
+	message->xid = xdr_load32(words);
+	message->program = xdr_load32(words + 12);
+	message->version = xdr_load32(words + 16);
+	message->procedure = xdr_load32(words + 20);
+	message->credential_flavor = flavor;
+	message->header_complete = true;
+	cursor->off += verifier + AUTH_WORDS + (uint32_t)xdr_padded(len);
+	return true;
+}
+
+/* XID, REPLY, MSG_ACCEPTED, a verifier without bytes, accept_stat */
+static bool
+load_reply(struct rpc_message *message)
+{
+	const uint8_t *words = message->body.data + message->body.off;
+
+	if (xdr_load32(words + 8) != REPLY_ACCEPTED || xdr_load32(words + 16) != 0)
+		return false;
+	message->type = RPC_TYPE_REPLY;
+	message->xid = xdr_load32(words);
+	message->detail = xdr_load32(words + 20);
+	message->header_complete = true;
+	message->body.off += REPLY_WORDS;
+	return true;
+}
+
+/* Nearly every header is all here and as usual: it need not be looked for word by word. */
+static bool
+load_header(struct rpc_message *message)
+{
+	const struct xdr_cursor *cursor = &message->body;
+	uint32_t type;
+
+	if (!xdr_holds(cursor, REPLY_WORDS))
+		return false;
+	type = xdr_load32(cursor->data + cursor->off + 4);
+	if (type == RPC_TYPE_CALL)
+		return xdr_holds(cursor, CALL_WORDS) && load_call(message);
+	return type == RPC_TYPE_REPLY && load_reply(message);
+}
+
+enum header_result
+rpc_header_parse(struct rpc_message *message)
+{
+	return load_header(message) ? HEADER_READ : read_header(message);
 }
 
 /* The body of AUTH_SYS (RFC 5531 appendix A) must fill its opaque exactly. */
