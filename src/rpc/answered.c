@@ -53,17 +53,15 @@ answered_free(struct answered *answered)
 }
 
 static uint32_t *
-bucket_of(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid)
+bucket_of(const struct answered *answered, uint32_t hash)
 {
-	uint64_t mixed = (connection << 33) ^ ((uint64_t)direction << 32) ^ xid;
-
-	return &answered->bucket[(mixed * 0x9e3779b97f4a7c15U >> 40) & (answered->calls - 1)];
+	return &answered->bucket[hash & (answered->calls - 1)];
 }
 
 const struct answered_call *
-answered_find(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid)
+answered_find(const struct answered *answered, uint32_t hash, uint64_t connection, uint8_t direction, uint32_t xid)
 {
-	uint32_t at = *bucket_of(answered, connection, direction, xid);
+	uint32_t at = *bucket_of(answered, hash);
 
 	while (answered->serial - at <= answered->calls) {
 		uint32_t place = at & (answered->calls - 1);
@@ -80,14 +78,14 @@ answered_find(const struct answered *answered, uint64_t connection, uint8_t dire
 }
 
 void
-answered_add(struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns, int64_t reply_end)
+answered_add(struct answered *answered, uint32_t hash, const struct nfs_op *op)
 {
-	uint32_t *bucket = bucket_of(answered, op->connection, direction, op->xid);
+	uint32_t *bucket = bucket_of(answered, hash);
 	uint32_t place = answered->serial & (answered->calls - 1);
 
 	answered->link[place] = (struct link){ .xid = op->xid, .older = *bucket };
-	answered->call[place] = (struct answered_call){ .connection = op->connection, .direction = direction,
-	    .ts_ns = ts_ns, .reply_end = reply_end, .program = op->program, .version = op->version,
+	answered->call[place] = (struct answered_call){ .connection = op->connection, .direction = op->call_direction,
+	    .ts_ns = op->reply_first_ns, .reply_end = op->reply_end, .program = op->program, .version = op->version,
 	    .procedure = op->procedure, .print = op->print };
 	*bucket = answered->serial++;
 }
@@ -107,15 +105,16 @@ lives(const struct answered_call *call, int64_t ts_ns)
 }
 
 bool
-answered_is_copy(const struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns)
+answered_is_copy(const struct answered *answered, uint32_t hash, const struct nfs_op *op)
 {
-	const struct answered_call *call = answered_find(answered, op->connection, direction, op->xid);
+	const struct answered_call *call = answered_find(answered, hash, op->connection, op->call_direction, op->xid);
 
-	return lives(call, ts_ns) && answered_agrees(call, op);
+	return lives(call, op->call_first_ns) && answered_agrees(call, op);
 }
 
 bool
-answered_has(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid, int64_t ts_ns)
+answered_has(const struct answered *answered, uint32_t hash, uint64_t connection, uint8_t direction, uint32_t xid,
+    int64_t ts_ns)
 {
-	return lives(answered_find(answered, connection, direction, xid), ts_ns);
+	return lives(answered_find(answered, hash, connection, direction, xid), ts_ns);
 }

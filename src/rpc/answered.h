@@ -14,7 +14,7 @@ struct answered;
 struct answered_call {
 	uint64_t connection;
 	int64_t ts_ns;			/* of its reply */
-	int64_t reply_end;		/* stream offset behind its reply; 0 over UDP */
+	int64_t reply_end;		/* stream offset behind its reply; means nothing over UDP */
 	uint32_t program, version, procedure;
 	struct arg_print print;
 	uint8_t direction;
@@ -23,17 +23,17 @@ struct answered_call {
 /* Room for so many calls, a power of two; the oldest give way. */
 struct answered *answered_new(unsigned calls);
 void answered_free(struct answered *answered);
-/* The reply of a call came at ts_ns. */
-void answered_add(struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns,
-    int64_t reply_end);
+/* A call that has its reply; hash is its call_hash(), here as below. */
+void answered_add(struct answered *answered, uint32_t hash, const struct nfs_op *op);
 /* The latest with this XID on its connection, if it is still there; else NULL. Borrowed until the next one is added. */
-const struct answered_call *answered_find(const struct answered *answered, uint64_t connection, uint8_t direction,
-    uint32_t xid);
+const struct answered_call *answered_find(const struct answered *answered, uint32_t hash, uint64_t connection,
+    uint8_t direction, uint32_t xid);
 /* Are both the same call by all but time? */
 bool answered_agrees(const struct answered_call *call, const struct nfs_op *op);
-/* Over UDP: the latest call with this XID on its connection that was answered within 120 s before ts_ns: is op a copy of it? */
-bool answered_is_copy(const struct answered *answered, const struct nfs_op *op, uint8_t direction, int64_t ts_ns);
+/* Over UDP: the latest call with this XID on its connection that was answered within 120 s before op began: is op a copy of it? */
+bool answered_is_copy(const struct answered *answered, uint32_t hash, const struct nfs_op *op);
 /* Over UDP: was any call with this XID on the connection answered within 120 s before ts_ns? */
-bool answered_has(const struct answered *answered, uint64_t connection, uint8_t direction, uint32_t xid, int64_t ts_ns);
+bool answered_has(const struct answered *answered, uint32_t hash, uint64_t connection, uint8_t direction, uint32_t xid,
+    int64_t ts_ns);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/arith.h"
 #include "rpc/answered.h"
+#include "rpc/call_hash.h"
 #include "rpc/fingerprint.h"
 #include "rpc/header.h"
 #include "rpc/hosts.h"
@@ -30,6 +31,9 @@ enum {
 	CALL_PROGRAM_END = 16,		/* XID, type, RPC version, program: RFC 5531 section 9 */
 	TOKEN_ORPHAN = 1 << 30,		/* a record's token that names no call: it takes 30 bits */
 };
+
+/* What became of the head of a reply. */
+enum reply_result { REPLY_READ, REPLY_GOES_ON, REPLY_OTHER };
 
 /* Why a call ends without a reply. */
 enum call_end { CALL_CONNECTION_OVER, CALL_CAPTURE_OVER, CALL_EVICTED, CALL_REPLACED };
@@ -126,15 +130,15 @@ remember_answered(struct calls *calls, const struct call *call, const struct con
 
 	if (calls->lately == NULL)
 		calls->lately = answered_new(LATELY);
-	answered_add(calls->lately, op, call->direction, op->reply_first_ns, call->op.reply_end);
-	if (connection_acked(connection, !call->direction) >= call->op.reply_end)
+	answered_add(calls->lately, call->hash, op);
+	if (connection_acked(connection, !op->call_direction) >= op->reply_end)
 		return;
 	if (peer->recent == NULL)
 		peer->recent = g_new0(struct recent, RECENT);
 	recent = &peer->recent[peer->recent_next++ % RECENT];
-	*recent = (struct recent){ .xid = call->op.xid, .program = call->op.program,
-	    .version = call->op.version, .procedure = call->op.procedure, .print = call->op.print,
-	    .reply_end = call->op.reply_end, .direction = call->direction, .used = true };
+	*recent = (struct recent){ .xid = op->xid, .program = op->program, .version = op->version,
+	    .procedure = op->procedure, .print = op->print, .reply_end = op->reply_end,
+	    .direction = op->call_direction, .used = true };
 }
 
 static void
@@ -142,7 +146,7 @@ remember_datagram(struct calls *calls, const struct call *call)
 {
 	if (calls->answered == NULL)
 		calls->answered = answered_new(LATELY_UDP);
-	answered_add(calls->answered, &call->op, call->direction, call->op.reply_first_ns, 0);
+	answered_add(calls->answered, call->hash, &call->op);
 }
 
 static void
@@ -181,7 +185,7 @@ static enum op_outcome
 outcome_of(const struct call *call, int64_t now_ns, enum call_end why)
 {
 	const struct peer *peer = call->peer;
-	uint8_t replies = !call->direction;
+	uint8_t replies = !call->op.call_direction;
 
 	if (why == CALL_CAPTURE_OVER && now_ns - call->op.call_first_ns <= peer->longest_ns)
 		return OP_IN_FLIGHT;
@@ -244,18 +248,17 @@ give_up_call(struct calls *calls, struct call *call, int64_t now_ns, enum call_e
 	emit(calls, call, outcome);
 }
 
-static struct call *
-new_call(struct calls *calls, struct peer *peer, const struct nfs_op *op, uint8_t direction)
+/* The spare call is one. */
+static void
+add_call(struct calls *calls, struct call *call, uint32_t hash, struct peer *peer)
 {
 	struct call *oldest = outstanding_overflow(calls->table);
-	struct call *call;
 
 	if (oldest != NULL)
 		give_up_call(calls, oldest, INT64_MIN, CALL_EVICTED);
-	call = outstanding_add(calls->table, op, op->connection, direction, &peer->first);
+	outstanding_add(calls->table, call, hash, &peer->first);
 	call->peer = peer;
 	calls->counters.calls++;
-	return call;
 }
 
 /* ---- records ---- */
@@ -295,16 +298,15 @@ same_call(const struct nfs_op *a, const struct nfs_op *b)
  * the client had not acknowledged.
  */
 static bool
-is_recent(const struct calls *calls, const struct rpc_record *record, const struct nfs_op *op)
+is_recent(const struct calls *calls, const struct rpc_record *record, uint32_t hash, const struct nfs_op *op)
 {
 	const struct answered_call *call;
 
 	if (record->connection->datagrams)
-		return calls->answered != NULL &&
-		    answered_is_copy(calls->answered, op, record->direction, op->call_first_ns);
+		return calls->answered != NULL && answered_is_copy(calls->answered, hash, op);
 	if (calls->lately == NULL)
 		return false;
-	call = answered_find(calls->lately, op->connection, record->direction, op->xid);
+	call = answered_find(calls->lately, hash, op->connection, op->call_direction, op->xid);
 	return call != NULL && answered_agrees(call, op) && record->first_acked < call->reply_end;
 }
 
@@ -312,11 +314,13 @@ is_recent(const struct calls *calls, const struct rpc_record *record, const stru
 static bool
 is_second_reply(const struct calls *calls, const struct peer *peer, uint32_t xid, uint8_t direction, int64_t ts_ns)
 {
+	uint64_t connection = peer->connection->serial;
+	uint32_t hash = call_hash(connection, direction, xid);
+
 	if (peer->connection->datagrams)
 		return calls->answered != NULL &&
-		    answered_has(calls->answered, peer->connection->serial, direction, xid, ts_ns);
-	return calls->lately != NULL &&
-	    answered_find(calls->lately, peer->connection->serial, direction, xid) != NULL;
+		    answered_has(calls->answered, hash, connection, direction, xid, ts_ns);
+	return calls->lately != NULL && answered_find(calls->lately, hash, connection, direction, xid) != NULL;
 }
 
 /* Member by member: what is made as a whole is copied as a whole, and waits for its members to be written. */
@@ -329,34 +333,6 @@ set_cursor(struct xdr_cursor *cursor, const struct rpc_record *record)
 	cursor->beyond = record->head_beyond;
 }
 
-static bool reply_head(struct calls *calls, struct call *call, struct rpc_message *message,
-    const struct reply_times *times);
-
-static void
-adopt_orphan(struct calls *calls, struct call *call)
-{
-	struct orphan orphan;
-	struct rpc_message message;
-
-	if (call->peer->orphans == NULL || !orphans_take(call->peer->orphans, call->op.xid, !call->direction,
-	    call->op.call_first_ns - REPLY_BEFORE_CALL_NS, &orphan))
-		return;
-	if (rpc_header_read(orphan.head, &message) != HEADER_READ)
-		return;
-	if (!reply_head(calls, call, &message, &orphan.times))
-		return;
-	calls->counters.orphan_replies--;
-	if (orphan.complete) {
-		call->op.reply_last_ns = orphan.times.last_ns;
-		call->op.valid |= OP_HAS_REPLY_LAST;
-		call->op.reply_end = orphan.times.end_offset;
-		call->op.reply_bytes = orphan.times.bytes;
-		call->op.client_ns += orphan.times.receiver_ns;
-		call->waits_unknown |= orphan.times.waits_unknown;
-		call->reply_over = true;
-	}
-}
-
 /* Lets a decoder read a body, and say what it finds out about the hosts. */
 static void
 decode(struct calls *calls, decode_fn *read, struct xdr_cursor *body, struct nfs_op *op)
@@ -367,12 +343,18 @@ decode(struct calls *calls, decode_fn *read, struct xdr_cursor *body, struct nfs
 	op->said = NULL;
 }
 
-/* The arguments of a call that its record's head holds, which it reads; HEAD_MORE when they go on. */
-static enum head_result
-read_call(struct calls *calls, const struct rpc_record *record, struct rpc_message *message, struct nfs_op *op)
+static struct call *
+find_call(const struct calls *calls, uint64_t connection, uint8_t direction, uint32_t xid)
 {
-	const struct decoder *decoder = decoder_find(message->program, message->version);
-	struct xdr_cursor *body = &message->body;
+	return outstanding_find(calls->table, call_hash(connection, direction, xid), connection, direction, xid);
+}
+
+/* What the header of a call tells, and where it came. */
+static void
+set_call(struct call *call, const struct rpc_record *record, const struct rpc_message *message,
+    const struct decoder *decoder)
+{
+	struct nfs_op *op = &call->op;
 
 	set_endpoints(op, &record->connection->key, record->direction);
 	op->connection = record->connection->serial;
@@ -381,22 +363,33 @@ read_call(struct calls *calls, const struct rpc_record *record, struct rpc_messa
 	op->program = message->program;
 	op->version = message->version;
 	op->operation = op->procedure = message->procedure;
-	if (decoder != NULL && decoder->minor_labels != NULL)
-		op->minor = OP_MINOR_UNKNOWN;
-	if (decoder != NULL && decoder->operation_name != NULL && op->procedure == decoder->compound)
-		op->operation_class = OP_CLASS_NONE;
 	op->call_first_ns = record->first_ns;
 	op->call_frame = record->first_frame;
 	op->call_order = record->first_order;
 	op->valid = OP_HAS_CALL_FIRST;
-	if (!message->header_complete)
-		return HEAD_TAKEN;
+	call->protection = message->protection;
+	if (decoder == NULL)
+		return;
+	if (decoder->minor_labels != NULL)
+		op->minor = OP_MINOR_UNKNOWN;
+	if (decoder->operation_name != NULL && op->procedure == decoder->compound)
+		op->operation_class = OP_CLASS_NONE;
+	if (message->protection != RPC_HIDDEN && op->procedure < decoder->procedure_count)
+		call->procedure = &decoder->procedures[op->procedure];
+}
+
+/* The arguments that the head of its record holds; HEAD_MORE when they go on. */
+static enum head_result
+read_arguments(struct calls *calls, struct call *call, const struct rpc_record *record, struct xdr_cursor *body)
+{
+	struct nfs_op *op = &call->op;
+
+	call->args_off = body->off;
 	fingerprint_take(&op->print, body, !(record->flags & RECORD_FRAGMENTED));
-	if (message->protection == RPC_HIDDEN)
+	if (call->protection == RPC_HIDDEN)
 		op->print.prefixes = 0;
-	else if (decoder != NULL && message->procedure < decoder->procedure_count &&
-	    decoder->procedures[message->procedure].call != NULL)
-		decode(calls, decoder->procedures[message->procedure].call, body, op);
+	else if (call->procedure != NULL && call->procedure->call != NULL)
+		decode(calls, call->procedure->call, body, op);
 	if (body->status == XDR_MALFORMED)
 		op->flags |= OP_CALL_MALFORMED;
 	return body->status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;
@@ -406,97 +399,53 @@ read_call(struct calls *calls, const struct rpc_record *record, struct rpc_messa
 static void
 take_foreign_call(struct calls *calls, struct rpc_record *record, const struct rpc_message *message)
 {
-	struct nfs_op op = { .xid = message->xid, .connection = record->connection->serial };
+	uint64_t connection = record->connection->serial;
+	struct call *call;
 
-	if (outstanding_find(calls->table, op.connection, record->direction, op.xid) != NULL)
+	if (find_call(calls, connection, record->direction, message->xid) != NULL)
 		return;
-	new_call(calls, peer_of(record->connection), &op, record->direction)->foreign = true;
+	call = outstanding_spare(calls->table);
+	call->op.xid = message->xid;
+	call->op.connection = connection;
+	call->op.call_direction = record->direction;
+	call->foreign = true;
+	add_call(calls, call, call_hash(connection, record->direction, message->xid), peer_of(record->connection));
 	calls->counters.calls--;
 }
 
-static enum head_result
-take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
-{
-	uint32_t args_off = message->header_complete ? message->body.off : 0;
-	struct nfs_op op = { 0 };
-	struct peer *peer;
-	struct call *call;
-
-	if (!decoder_knows_program(message->program)) {
-		take_foreign_call(calls, record, message);
-		return HEAD_TAKEN;
-	}
-	calls->said.any = false;
-	if (read_call(calls, record, message, &op) == HEAD_MORE)
-		return HEAD_MORE;
-	peer = peer_of(record->connection);
-	/* callbacks come from the other end, on the same connection (RFC 8881 section 2.10.3.1) */
-	if (!is_transient_program(message->program))
-		connection_set_caller(record->connection, record->direction);
-	call = outstanding_find(calls->table, op.connection, record->direction, op.xid);
-	if (call != NULL && call->unproven && !(record->flags & RECORD_UNPROVEN)) {
-		/* what was taken for this call was payload */
-		calls->counters.calls--;
-		outstanding_remove(calls->table, call);
-		call = NULL;
-	}
-	if (call != NULL && same_call(&call->op, &op)) {
-		call->op.retransmits++;
-		calls->counters.retransmitted_calls++;
-		/* one that came complete before the first copy did is what the server could begin with */
-		if (record->connection->datagrams)
-			record->token = outstanding_token(calls->table, call);
-		return HEAD_TAKEN;
-	}
-	if (call != NULL && record->flags & RECORD_UNPROVEN)
-		return HEAD_TAKEN;
-	if (call != NULL)
-		give_up_call(calls, call, op.call_first_ns, CALL_REPLACED);
-	else if (is_recent(calls, record, &op)) {
-		calls->counters.retransmitted_calls++;
-		return HEAD_TAKEN;
-	}
-	if (op.flags & OP_CALL_MALFORMED)
-		calls->counters.malformed++;
-	calls->counters.tls_asked += message->asks_for_tls;
-	/* a call behind it in clear: no TLS came of it */
-	if (!(record->flags & RECORD_UNPROVEN))
-		record->connection->tls_expected = message->asks_for_tls;
-	if (calls->said.any && !(record->flags & RECORD_UNPROVEN))
-		hosts_note(calls->hosts, &op.client, HOST_CLIENT, &calls->said);
-	call = new_call(calls, peer, &op, record->direction);
-	call->args_off = args_off;
-	call->asks_for_tls = message->asks_for_tls;
-	if (peer->missed[record->direction])
-		call->op.flags |= OP_COPIES_MISSED;
-	call->protection = message->protection;
-	call->unproven = (record->flags & RECORD_UNPROVEN) != 0;
-	record->token = outstanding_token(calls->table, call);
-	adopt_orphan(calls, call);
-	return HEAD_TAKEN;
-}
+/* ---- replies ---- */
 
 /* The function that reads a reply's results into the call's op, the body then stands at them; NULL: nothing to read. */
 static decode_fn *
 results_reader(const struct call *call, struct rpc_message *message)
 {
-	const struct decoder *decoder = decoder_find(call->op.program, call->op.version);
-
-	if (!rpc_message_succeeded(message) || decoder == NULL || call->protection == RPC_HIDDEN ||
-	    call->op.procedure >= decoder->procedure_count)
+	if (call->procedure == NULL || !rpc_message_succeeded(message))
 		return NULL;
 	if (call->protection == RPC_INTEGRITY)
 		rpc_enter_integrity(&message->body);
-	return decoder->procedures[call->op.procedure].reply;
+	return call->procedure->reply;
+}
+
+/* Results of which more may come. False: more must come, and op is as it was. */
+static G_GNUC_NO_INLINE bool
+decode_part(struct calls *calls, decode_fn *read, struct xdr_cursor *body, struct nfs_op *op)
+{
+	struct nfs_op before = *op;
+
+	decode(calls, read, body, op);
+	if (body->status != XDR_SHORT)
+		return true;
+	*op = before;
+	return false;
 }
 
 /*
  * What a reply says of its call, whose results it reads. Malformed results keep
- * the times. False when it is the reply to another call; this one is as it was
- * then.
+ * the times. When they go on behind what is here, or belong to another call,
+ * this one is as it was.
  */
-static bool
-reply_head(struct calls *calls, struct call *call, struct rpc_message *message, const struct reply_times *times)
+static enum reply_result
+reply_head(struct calls *calls, struct call *call, struct rpc_message *message)
 {
 	struct nfs_op *op = &call->op;
 	decode_fn *read = results_reader(call, message);
@@ -504,107 +453,235 @@ reply_head(struct calls *calls, struct call *call, struct rpc_message *message, 
 	uint16_t flags = op->flags;
 
 	calls->said.any = false;
-	if (read != NULL)
+	if (read != NULL && message->body.beyond != XDR_SHORT)
 		decode(calls, read, &message->body, op);
+	else if (read != NULL && !decode_part(calls, read, &message->body, op))
+		return REPLY_GOES_ON;
 	if (op->flags & OP_OTHER_REPLY) {
 		op->valid = valid;
 		op->flags = flags;
-		return false;
+		return REPLY_OTHER;
 	}
-	op->reply_first_ns = times->first_ns;
-	op->reply_frame = times->first_frame;
-	op->reply_order = times->first_order;
-	op->valid |= OP_HAS_REPLY_FIRST;
 	if (calls->said.any)
 		hosts_note(calls->hosts, &op->server, HOST_SERVER, &calls->said);
 	if ((op->valid & ~valid & (OP_HAS_READ_MOST | OP_HAS_WRITE_MOST)) != 0 && calls->hosts != NULL)
 		hosts_note_sizes(calls->hosts, op);
 	call->unproven = false;
 	calls->counters.tls_agreed += call->asks_for_tls && message->starts_tls;
-	if (times->deduced)
-		op->flags |= OP_REPLY_TIME_DEDUCED;
-	if (times->filled)
-		op->flags |= OP_REPLY_TIME_FILLED;
 	if (message->header_complete && !rpc_message_succeeded(message))
 		op->flags |= OP_RPC_ERROR;
 	if (message->body.status == XDR_MALFORMED) {
 		op->flags |= OP_REPLY_MALFORMED;
 		calls->counters.malformed++;
 	}
-	return true;
+	return REPLY_READ;
 }
 
-/* True when the results go on behind what is here. */
-static bool
-reply_goes_on(const struct call *call, const struct rpc_message *message)
+/* The same of a copy of the call; REPLY_OTHER, too, where the results cannot be those of the call. */
+static G_GNUC_NO_INLINE enum reply_result
+try_reply(const struct call *call, const struct rpc_message *message)
 {
-	struct rpc_message copy;
-	struct nfs_op trial;
-	decode_fn *read;
-
-	if (message->body.beyond != XDR_SHORT)
-		return false;
-	copy = *message;
-	read = results_reader(call, &copy);
-	if (read == NULL)
-		return false;
-	trial = call->op;
-	read(&copy.body, &trial);
-	return copy.body.status == XDR_SHORT;
-}
-
-/* Of a reply that only its own bytes vouch for: do its results go with its call? */
-static bool
-is_believable(const struct call *call, const struct rpc_message *message)
-{
-	struct call trial = { .op = call->op, .protection = call->protection };
+	struct call trial = *call;
 	struct rpc_message copy = *message;
 	struct calls nowhere = { 0 };
-	struct reply_times times = { 0 };
+	enum reply_result result = reply_head(&nowhere, &trial, &copy);
 
-	return reply_head(&nowhere, &trial, &copy, &times) && !(trial.op.flags & OP_REPLY_MALFORMED) &&
-	    (!op_has(&trial.op, OP_HAS_MOVED | OP_HAS_REQUESTED) || trial.op.moved_bytes <= trial.op.requested_bytes);
+	if (result == REPLY_READ && (trial.op.flags & OP_REPLY_MALFORMED ||
+	    (op_has(&trial.op, OP_HAS_MOVED | OP_HAS_REQUESTED) && trial.op.moved_bytes > trial.op.requested_bytes)))
+		return REPLY_OTHER;
+	return result;
 }
 
-static enum head_result
-take_reply(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
+/* Its first packet. */
+static void
+begin_reply(struct nfs_op *op, int64_t first_ns, uint64_t first_frame, uint64_t first_order)
 {
-	struct call *call = outstanding_find(calls->table, record->connection->serial, !record->direction, message->xid);
-	struct reply_times times = { .first_ns = record->first_ns, .first_frame = record->first_frame,
-	    .first_order = record->first_order,
-	    .deduced = (record->flags & RECORD_TIME_DEDUCED) != 0 };
-	struct peer *peer;
+	op->reply_first_ns = first_ns;
+	op->reply_frame = first_frame;
+	op->reply_order = first_order;
+	op->valid |= OP_HAS_REPLY_FIRST;
+}
 
-	if (call != NULL && call->foreign) {
-		outstanding_remove(calls->table, call);
-		return HEAD_TAKEN;
+/* A reply that came before its call, or whose call was found late. */
+static void
+adopt_orphan(struct calls *calls, struct call *call)
+{
+	struct nfs_op *op = &call->op;
+	struct orphan orphan;
+	struct rpc_message message;
+
+	if (!orphans_take(call->peer->orphans, op->xid, !op->call_direction, op->call_first_ns - REPLY_BEFORE_CALL_NS,
+	    &orphan))
+		return;
+	if (rpc_header_read(orphan.head, &message) != HEADER_READ ||
+	    reply_head(calls, call, &message) != REPLY_READ)
+		return;
+	begin_reply(op, orphan.times.first_ns, orphan.times.first_frame, orphan.times.first_order);
+	if (orphan.times.deduced)
+		op->flags |= OP_REPLY_TIME_DEDUCED;
+	if (orphan.times.filled)
+		op->flags |= OP_REPLY_TIME_FILLED;
+	calls->counters.orphan_replies--;
+	if (orphan.complete) {
+		op->reply_last_ns = orphan.times.last_ns;
+		op->valid |= OP_HAS_REPLY_LAST;
+		op->reply_end = orphan.times.end_offset;
+		op->reply_bytes = orphan.times.bytes;
+		op->client_ns += orphan.times.receiver_ns;
+		call->waits_unknown |= orphan.times.waits_unknown;
+		call->reply_over = true;
 	}
-	if (call != NULL && reply_goes_on(call, message))
-		return HEAD_MORE;
-	if (record->flags & RECORD_UNPROVEN && (call == NULL || !is_believable(call, message)))
-		return HEAD_TAKEN;
-	calls->counters.replies++;
-	if (call != NULL && op_has(&call->op, OP_HAS_REPLY_FIRST)) {
-		/* the first one that is complete is the reply */
-		if (record->connection->datagrams)
-			record->token = outstanding_token(calls->table, call);
-		return HEAD_TAKEN;
-	}
-	if (call != NULL && reply_head(calls, call, message, &times)) {
-		record->token = outstanding_token(calls->table, call);
-		return HEAD_TAKEN;
-	}
-	peer = peer_of(record->connection);
-	if (is_second_reply(calls, peer, message->xid, !record->direction, record->first_ns))
-		return HEAD_TAKEN;
+}
+
+/* A reply whose call is not known, or not yet. */
+static void
+take_orphan(struct calls *calls, struct rpc_record *record, uint32_t xid)
+{
+	struct peer *peer = peer_of(record->connection);
+
+	if (is_second_reply(calls, peer, xid, !record->direction, record->first_ns))
+		return;
 	if (peer->orphans == NULL)
 		peer->orphans = orphans_new();
 	else
 		calls->orphan_room -= orphans_room(peer->orphans);
 	calls->counters.orphan_replies++;
 	record->token = TOKEN_ORPHAN |
-	    orphans_add(peer->orphans, record, message->xid, calls->orphan_room < calls->orphan_limit);
+	    orphans_add(peer->orphans, record, xid, calls->orphan_room < calls->orphan_limit);
 	calls->orphan_room += orphans_room(peer->orphans);
+}
+
+static enum head_result
+take_reply(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
+{
+	struct call *call = find_call(calls, record->connection->serial, !record->direction, message->xid);
+	bool unproven = (record->flags & RECORD_UNPROVEN) != 0, again;
+	enum reply_result result = REPLY_OTHER;
+
+	if (call != NULL && call->foreign) {
+		outstanding_remove(calls->table, call);
+		return HEAD_TAKEN;
+	}
+	again = call != NULL && op_has(&call->op, OP_HAS_REPLY_FIRST);
+	if (call != NULL)
+		result = unproven || again ? try_reply(call, message) : reply_head(calls, call, message);
+	if (result == REPLY_GOES_ON)
+		return HEAD_MORE;
+	/* its own bytes must speak for it, then */
+	if (unproven && result != REPLY_READ)
+		return HEAD_TAKEN;
+	calls->counters.replies++;
+	if (again) {
+		/* the first one that is complete is the reply */
+		if (record->connection->datagrams)
+			record->token = call->token;
+		return HEAD_TAKEN;
+	}
+	if (unproven)
+		result = reply_head(calls, call, message);
+	if (result == REPLY_READ) {
+		begin_reply(&call->op, record->first_ns, record->first_frame, record->first_order);
+		if (record->flags & RECORD_TIME_DEDUCED)
+			call->op.flags |= OP_REPLY_TIME_DEDUCED;
+		record->token = call->token;
+	} else {
+		take_orphan(calls, record, message->xid);
+	}
+	return HEAD_TAKEN;
+}
+
+/* ---- calls ---- */
+
+/* The call that has this connection, direction and XID; not one that was but taken for a call, now that one is there. */
+static struct call *
+earlier_call(struct calls *calls, const struct nfs_op *op, uint32_t hash, bool unproven)
+{
+	struct call *earlier = outstanding_find(calls->table, hash, op->connection, op->call_direction, op->xid);
+
+	if (earlier == NULL || !earlier->unproven || unproven)
+		return earlier;
+	/* what was taken for this call was payload */
+	calls->counters.calls--;
+	outstanding_remove(calls->table, earlier);
+	return NULL;
+}
+
+/* True: a copy of a call that is known, or too little to take a call's place; else its place is free. */
+static bool
+is_known(struct calls *calls, struct rpc_record *record, const struct nfs_op *op, uint32_t hash)
+{
+	bool unproven = (record->flags & RECORD_UNPROVEN) != 0;
+	struct call *earlier = earlier_call(calls, op, hash, unproven);
+
+	if (earlier == NULL) {
+		if (!is_recent(calls, record, hash, op))
+			return false;
+		calls->counters.retransmitted_calls++;
+		return true;
+	}
+	if (same_call(&earlier->op, op)) {
+		earlier->op.retransmits++;
+		calls->counters.retransmitted_calls++;
+		/* one that came complete before the first copy did is what the server could begin with */
+		if (record->connection->datagrams)
+			record->token = earlier->token;
+		return true;
+	}
+	if (unproven)
+		return true;
+	give_up_call(calls, earlier, op->call_first_ns, CALL_REPLACED);
+	return false;
+}
+
+/* A call that is not known yet, and what it says. */
+static void
+take_new_call(struct calls *calls, struct rpc_record *record, struct call *call, uint32_t hash, bool asks_for_tls)
+{
+	struct peer *peer = peer_of(record->connection);
+	struct nfs_op *op = &call->op;
+
+	calls->counters.tls_asked += asks_for_tls;
+	call->asks_for_tls = asks_for_tls;
+	if (op->flags & OP_CALL_MALFORMED)
+		calls->counters.malformed++;
+	if (record->flags & RECORD_UNPROVEN) {
+		call->unproven = true;
+	} else {
+		/* a call behind it in clear: no TLS came of it */
+		record->connection->tls_expected = asks_for_tls;
+		if (calls->said.any)
+			hosts_note(calls->hosts, &op->client, HOST_CLIENT, &calls->said);
+	}
+	if (peer->missed[record->direction])
+		op->flags |= OP_COPIES_MISSED;
+	add_call(calls, call, hash, peer);
+	record->token = call->token;
+	if (peer->orphans != NULL)
+		adopt_orphan(calls, call);
+}
+
+static enum head_result
+take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
+{
+	const struct decoder *decoder = decoder_find(message->program, message->version);
+	struct call *call;
+	uint32_t hash;
+
+	if (decoder == NULL && !decoder_knows_program(message->program)) {
+		take_foreign_call(calls, record, message);
+		return HEAD_TAKEN;
+	}
+	calls->said.any = false;
+	call = outstanding_spare(calls->table);
+	set_call(call, record, message, decoder);
+	if (message->header_complete && read_arguments(calls, call, record, &message->body) == HEAD_MORE)
+		return HEAD_MORE;
+	/* callbacks come from the other end, on the same connection (RFC 8881 section 2.10.3.1) */
+	if (!is_transient_program(message->program))
+		connection_set_caller(record->connection, record->direction);
+	hash = call_hash(call->op.connection, record->direction, message->xid);
+	if (!is_known(calls, record, &call->op, hash))
+		take_new_call(calls, record, call, hash, message->asks_for_tls);
 	return HEAD_TAKEN;
 }
 
@@ -629,7 +706,7 @@ on_header(void *context, const struct connection_info *connection, uint8_t direc
 	}
 	if (rpc_reply_likeness(&cursor) == 0)
 		return HEADER_NO;
-	call = outstanding_find(calls->table, connection->serial, !direction, xdr_load32(bytes));
+	call = find_call(calls, connection->serial, !direction, xdr_load32(bytes));
 	return call != NULL && !op_has(&call->op, OP_HAS_REPLY_FIRST) ? HEADER_YES : HEADER_MAYBE;
 }
 
@@ -738,13 +815,13 @@ on_end(void *context, struct rpc_record *record)
 
 		if (!orphans_end(peer->orphans, record->token & ORPHAN_NUMBERS, record, &xid))
 			return;
-		call = outstanding_find(calls->table, record->connection->serial, !record->direction, xid);
+		call = find_call(calls, record->connection->serial, !record->direction, xid);
 	} else {
 		call = outstanding_of(calls->table, record->token);
 	}
 	if (call == NULL)
 		return;
-	if (record->direction == call->direction)
+	if (record->direction == call->op.call_direction)
 		end_call(call, record);
 	else
 		end_reply(call, record);
@@ -758,7 +835,7 @@ on_end(void *context, struct rpc_record *record)
 static void
 abandon_datagram(struct calls *calls, struct call *call, const struct rpc_record *record)
 {
-	if (record->direction != call->direction && !call->reply_over) {
+	if (record->direction != call->op.call_direction && !call->reply_over) {
 		call->reply_over = true;
 		finish_if_over(calls, call, record->connection);
 	}
@@ -776,7 +853,7 @@ on_abandon(void *context, struct rpc_record *record)
 		abandon_datagram(calls, call, record);
 		return;
 	}
-	if (record->direction == call->direction)
+	if (record->direction == call->op.call_direction)
 		call->call_over = true;
 	else
 		/* a reply is one when it is complete; a copy of it may follow */

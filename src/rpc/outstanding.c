@@ -5,15 +5,17 @@
 
 enum {
 	FIRST_CALLS = 64,
+	/* A token: the place in the pool, from 1, and above it how often the place was used. */
 	INDEX_BITS = 22,
 	INDEX_MASK = (1 << INDEX_BITS) - 1,
-	GENERATION_MASK = 0xff,
+	TOKEN_MASK = (1 << 30) - 1,
 };
 
 /* Chained buckets over a pool that grows to its limit; free calls are linked through sibling_next. */
 struct outstanding {
 	struct call *pool;
-	uint32_t pool_size, made, limit;
+	uint32_t pool_size, made, limit;	/* limit: of the pool, one more than of calls in the table */
+	uint32_t spare;				/* CALL_NONE: there is none at the moment */
 	uint32_t free_head;
 	uint32_t oldest, newest;
 	uint32_t *buckets;
@@ -31,8 +33,8 @@ outstanding_new(uint32_t limit)
 {
 	struct outstanding *table = g_new0(struct outstanding, 1);
 
-	table->limit = CLAMP(limit, 2, INDEX_MASK);
-	table->free_head = table->oldest = table->newest = CALL_NONE;
+	table->limit = CLAMP(limit, 2, INDEX_MASK - 1) + 1;
+	table->spare = table->free_head = table->oldest = table->newest = CALL_NONE;
 	table->mask = FIRST_CALLS - 1;
 	table->buckets = g_new(uint32_t, FIRST_CALLS);
 	clear_buckets(table);
@@ -50,28 +52,26 @@ outstanding_free(struct outstanding *table)
 }
 
 static uint32_t *
-bucket_of(const struct outstanding *table, uint64_t serial, uint8_t direction, uint32_t xid)
+bucket_of(const struct outstanding *table, uint32_t hash)
 {
-	uint64_t hash = (serial << 33 | (uint64_t)direction << 32 | xid) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &table->buckets[(uint32_t)(hash >> 32) & table->mask];
+	return &table->buckets[hash & table->mask];
 }
 
 static uint32_t
-index_of(const struct outstanding *table, const struct call *call)
+index_of(const struct call *call)
 {
-	return (uint32_t)(call - table->pool);
+	return (call->token & INDEX_MASK) - 1;
 }
 
 struct call *
-outstanding_find(const struct outstanding *table, uint64_t serial, uint8_t direction, uint32_t xid)
+outstanding_find(const struct outstanding *table, uint32_t hash, uint64_t connection, uint8_t direction, uint32_t xid)
 {
-	uint32_t at = *bucket_of(table, serial, direction, xid);
+	uint32_t at = *bucket_of(table, hash);
 
 	while (at != CALL_NONE) {
 		struct call *call = &table->pool[at];
 
-		if (call->op.xid == xid && call->serial == serial && call->direction == direction)
+		if (call->op.xid == xid && call->op.connection == connection && call->op.call_direction == direction)
 			return call;
 		at = call->bucket_next;
 	}
@@ -79,12 +79,12 @@ outstanding_find(const struct outstanding *table, uint64_t serial, uint8_t direc
 }
 
 static void
-link_bucket(struct outstanding *table, struct call *call)
+link_bucket(struct outstanding *table, struct call *call, uint32_t index)
 {
-	uint32_t *bucket = bucket_of(table, call->serial, call->direction, call->op.xid);
+	uint32_t *bucket = bucket_of(table, call->hash);
 
 	call->bucket_next = *bucket;
-	*bucket = index_of(table, call);
+	*bucket = index;
 }
 
 static void
@@ -94,15 +94,13 @@ grow(struct outstanding *table)
 
 	size = MIN(size, table->limit);
 	table->pool = g_renew(struct call, table->pool, size);
-	memset(table->pool + table->pool_size, 0, (size - table->pool_size) * sizeof *table->pool);
 	table->pool_size = size;
 	while (table->mask + 1 < size)
 		table->mask = table->mask * 2 + 1;
 	table->buckets = g_renew(uint32_t, table->buckets, table->mask + 1);
 	clear_buckets(table);
-	for (uint32_t i = 0; i < table->made; i++)
-		if (table->pool[i].used)
-			link_bucket(table, &table->pool[i]);
+	for (uint32_t at = table->oldest; at != CALL_NONE; at = table->pool[at].newer)
+		link_bucket(table, &table->pool[at], at);
 }
 
 struct call *
@@ -113,30 +111,41 @@ outstanding_overflow(const struct outstanding *table)
 	return &table->pool[table->oldest];
 }
 
-struct call *
-outstanding_add(struct outstanding *table, const struct nfs_op *op, uint64_t serial, uint8_t direction,
-    uint32_t *first)
+static uint32_t
+take_free(struct outstanding *table)
 {
 	uint32_t index = table->free_head;
-	struct call *call;
 
 	if (index != CALL_NONE) {
 		table->free_head = table->pool[index].sibling_next;
-	} else {
-		if (table->made == table->pool_size)
-			grow(table);
-		index = table->made++;
+		return index;
 	}
-	call = &table->pool[index];
-	/* Member by member: as a whole it would be made on the stack first, and is large. */
-	call->op = *op;
-	call->peer = NULL;
-	call->serial = serial;
-	call->args_off = 0;
-	call->direction = direction;
-	call->call_over = call->reply_over = call->waits_unknown = call->unproven = call->foreign = false;
-	call->protection = 0;
-	call->used = true;
+	if (table->made == table->pool_size)
+		grow(table);
+	index = table->made++;
+	table->pool[index].token = index + 1;
+	return index;
+}
+
+struct call *
+outstanding_spare(struct outstanding *table)
+{
+	struct call *call;
+
+	if (table->spare == CALL_NONE)
+		table->spare = take_free(table);
+	call = &table->pool[table->spare];
+	memset(call, 0, offsetof(struct call, token));
+	return call;
+}
+
+void
+outstanding_add(struct outstanding *table, struct call *call, uint32_t hash, uint32_t *first)
+{
+	uint32_t index = table->spare;
+
+	table->spare = CALL_NONE;
+	call->hash = hash;
 	call->older = table->newest;
 	call->newer = CALL_NONE;
 	call->first = first;
@@ -150,16 +159,15 @@ outstanding_add(struct outstanding *table, const struct nfs_op *op, uint64_t ser
 	if (*first != CALL_NONE)
 		table->pool[*first].sibling_prev = index;
 	*first = index;
-	link_bucket(table, call);
-	return call;
+	link_bucket(table, call, index);
 }
 
 static void
-unlink_bucket(struct outstanding *table, const struct call *call)
+unlink_bucket(struct outstanding *table, const struct call *call, uint32_t index)
 {
-	uint32_t *at = bucket_of(table, call->serial, call->direction, call->op.xid);
+	uint32_t *at = bucket_of(table, call->hash);
 
-	while (*at != index_of(table, call))
+	while (*at != index)
 		at = &table->pool[*at].bucket_next;
 	*at = call->bucket_next;
 }
@@ -167,7 +175,9 @@ unlink_bucket(struct outstanding *table, const struct call *call)
 void
 outstanding_remove(struct outstanding *table, struct call *call)
 {
-	unlink_bucket(table, call);
+	uint32_t index = index_of(call);
+
+	unlink_bucket(table, call, index);
 	if (call->older != CALL_NONE)
 		table->pool[call->older].newer = call->newer;
 	else
@@ -182,10 +192,9 @@ outstanding_remove(struct outstanding *table, struct call *call)
 		*call->first = call->sibling_next;
 	if (call->sibling_next != CALL_NONE)
 		table->pool[call->sibling_next].sibling_prev = call->sibling_prev;
-	call->used = false;
-	call->generation++;
+	call->token = (call->token + INDEX_MASK + 1) & TOKEN_MASK;
 	call->sibling_next = table->free_head;
-	table->free_head = index_of(table, call);
+	table->free_head = index;
 }
 
 struct call *
@@ -216,21 +225,10 @@ outstanding_next_of(const struct outstanding *table, const struct call *call)
 	return call->sibling_prev != CALL_NONE ? &table->pool[call->sibling_prev] : NULL;
 }
 
-uint32_t
-outstanding_token(const struct outstanding *table, const struct call *call)
-{
-	return (index_of(table, call) + 1) | (call->generation & GENERATION_MASK) << INDEX_BITS;
-}
-
 struct call *
 outstanding_of(const struct outstanding *table, uint32_t token)
 {
 	uint32_t index = (token & INDEX_MASK) - 1;
-	struct call *call;
 
-	if (token == 0 || index >= table->made)
-		return NULL;
-	call = &table->pool[index];
-	return call->used && (call->generation & GENERATION_MASK) == (token >> INDEX_BITS & GENERATION_MASK) ?
-	    call : NULL;
+	return index < table->made && table->pool[index].token == token ? &table->pool[index] : NULL;
 }
