@@ -14,7 +14,7 @@ enum {
 	NO_ROW = 0,
 	ROW_BITS = 16,
 	ROW_MASK = (1 << ROW_BITS) - 1,
-	KIND_SHIFT = CONCURRENCY_TABLES * ROW_BITS,
+	KIND_SHIFT = SWEEP_RANK_SHIFT,
 	PROGRAM_NFS = 100003,
 	PROGRAM_NFSACL = 100227,
 };
@@ -23,6 +23,8 @@ enum {
 static const int64_t stamp_end_ns = INT64_C(1) << 61;
 
 G_STATIC_ASSERT((int)CONCURRENCY_OUTSIDE == (int)SWEEP_OUTSIDE && (int)CONCURRENCY_INSIDE == (int)SWEEP_INSIDE);
+
+G_STATIC_ASSERT((int)KIND_SHIFT == CONCURRENCY_TABLES * ROW_BITS);
 
 struct row_name {
 	uint64_t session;
@@ -154,6 +156,7 @@ table_prune(struct concurrency *concurrency, unsigned number)
 	uint16_t moved[CONCURRENCY_ROWS + 1] = { 0 };
 	uint32_t kept = 1;
 
+	sweep_tell(concurrency->sweep);
 	for (uint32_t i = 1; i < table->count; i++)
 		order[i] = &table->row[i];
 	qsort(order + 1, table->count - 1, sizeof *order, compare_calls);
@@ -245,58 +248,44 @@ note_slots(struct concurrency *concurrency, const struct nfs_op *op, uint32_t nu
 
 /* ---- events ---- */
 
-static void
-begin_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+static int64_t
+latency_of(const struct concurrency *concurrency, const struct sweep_event *event)
 {
-	struct concurrency *concurrency = context;
-	bool timed = call->end_ns[view] != SWEEP_OPEN && call->begin_ns[view] != concurrency->from_ns;
-	int64_t latency_ns = timed ? call->end_ns[view] - call->begin_ns[view] : -1;
-	unsigned kind = tag_kind(call->tag);
+	bool timed = event->end_ns != SWEEP_OPEN && event->begin_ns != concurrency->from_ns;
 
-	if (view == SWEEP_INSIDE) {
-		depth_begin(&concurrency->server, at_ns, kind, latency_ns);
-		return;
-	}
-	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
-		uint32_t row = tag_row(call->tag, i);
-
-		if (row != NO_ROW)
-			depth_begin(&concurrency->table[i].row[row].depth, at_ns, kind, latency_ns);
-	}
+	return timed ? event->end_ns - event->begin_ns : -1;
 }
 
-static void
-end_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+static inline void
+take_event(const struct concurrency *concurrency, struct depth *depth, const struct sweep_event *event)
 {
-	struct concurrency *concurrency = context;
-
-	if (view == SWEEP_INSIDE) {
-		depth_end(&concurrency->server, at_ns);
-		return;
-	}
-	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
-		uint32_t row = tag_row(call->tag, i);
-
-		if (row != NO_ROW)
-			depth_end(&concurrency->table[i].row[row].depth, at_ns);
-	}
+	if (event->kind == SWEEP_END)
+		depth_end(depth, event->at_ns);
+	else if (event->kind == SWEEP_BEGIN)
+		depth_begin(depth, event->at_ns, tag_kind(event->tag), latency_of(concurrency, event));
+	else
+		depth_missed(depth, event->at_ns);
 }
 
+/* Of calls: in the server, or in the row of each table. */
 static void
-miss_call(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns)
+take_events(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
 {
 	struct concurrency *concurrency = context;
 
-	concurrency->counts.late[view]++;
-	if (view == SWEEP_INSIDE) {
-		depth_missed(&concurrency->server, part_ns);
-		return;
-	}
-	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
-		uint32_t row = tag_row(call->tag, i);
+	for (unsigned i = 0; i < count; i++)
+		concurrency->counts.late[view] += events[i].kind == SWEEP_MISSED;
+	for (unsigned i = 0; i < count && view == SWEEP_INSIDE; i++)
+		take_event(concurrency, &concurrency->server, &events[i]);
+	for (unsigned table = 0; table < CONCURRENCY_TABLES && view == SWEEP_OUTSIDE; table++) {
+		struct concurrency_row *rows = concurrency->table[table].row;
 
-		if (row != NO_ROW)
-			depth_missed(&concurrency->table[i].row[row].depth, part_ns);
+		for (unsigned i = 0; i < count; i++) {
+			uint32_t row = tag_row(events[i].tag, table);
+
+			if (row != NO_ROW)
+				take_event(concurrency, &rows[row].depth, &events[i]);
+		}
 	}
 }
 
@@ -345,27 +334,29 @@ is_stamp(int64_t ns)
 }
 
 /* Not when the op lacks one of the two stamps, or they are equal or the wrong way round. */
-static void
+static inline bool
 set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op, int64_t from_ns)
 {
-	static const uint32_t has[] = {
-		[SWEEP_OUTSIDE] = OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST,
-		[SWEEP_INSIDE] = OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST,
-	};
-	bool open = op->outcome == OP_IN_FLIGHT;
-	uint32_t stamps = has[view];
+	uint32_t begins = view == SWEEP_OUTSIDE ? OP_HAS_CALL_FIRST : OP_HAS_CALL_LAST;
+	uint32_t ends = view == SWEEP_OUTSIDE ? OP_HAS_REPLY_LAST : OP_HAS_REPLY_FIRST;
 	int64_t begin_ns = view == SWEEP_OUTSIDE ? op->call_first_ns : op->call_last_ns;
 	int64_t end_ns = view == SWEEP_OUTSIDE ? op->reply_last_ns : op->reply_first_ns;
 
-	if (!op_has(op, open ? stamps & (OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST) : stamps) || !is_stamp(begin_ns))
-		return;
-	if (!open && (!is_stamp(end_ns) || begin_ns >= end_ns))
-		return;
-	if (!open && end_ns <= from_ns)
-		return;
+	if (op->outcome == OP_ANSWERED) {
+		if (!op_has(op, begins | ends) || !is_stamp(begin_ns) || !is_stamp(end_ns) || begin_ns >= end_ns ||
+		    end_ns <= from_ns)
+			return false;
+	} else if (op->outcome == OP_IN_FLIGHT) {
+		if (!op_has(op, begins) || !is_stamp(begin_ns))
+			return false;
+		end_ns = SWEEP_OPEN;
+	} else {
+		return false;
+	}
 	call->begin_ns[view] = max_ns(begin_ns, from_ns);
-	call->end_ns[view] = open ? SWEEP_OPEN : end_ns;
-	call->has |= (uint16_t)(1u << view);
+	call->end_ns[view] = end_ns;
+	call->has |= 1u << view;
+	return true;
 }
 
 /* How long the bytes of a call and its reply take to pass. */
@@ -383,25 +374,31 @@ note_moving(struct concurrency *concurrency, const struct nfs_op *op, uint64_t t
 	}
 }
 
-static bool
-follows(const struct concurrency *concurrency, enum concurrency_view view)
+/* Where a call was, of what is followed; nothing when that is not known. */
+static inline void
+follow(struct concurrency *concurrency, struct sweep_call *call, enum sweep_view view, const struct nfs_op *op)
 {
-	return (concurrency->views >> view & 1) != 0;
+	if ((concurrency->views >> view & 1) == 0)
+		return;
+	if (set_view(call, view, op, concurrency->from_ns))
+		concurrency->counts.calls[view]++;
+	else
+		concurrency->counts.left_out[view]++;
 }
 
-/* Where a call was, of what is followed; nothing when that is not known. */
-static struct sweep_call
-call_of(const struct concurrency *concurrency, const struct nfs_op *op)
+/* The call's rows, and what it says of them beside its times. */
+static uint64_t
+note_rows(struct concurrency *concurrency, const struct nfs_op *op)
 {
-	struct sweep_call call = { 0 };
+	uint64_t rows = rows_of(concurrency, op);
 
-	if (op->outcome != OP_ANSWERED && op->outcome != OP_IN_FLIGHT)
-		return call;
-	if (follows(concurrency, CONCURRENCY_OUTSIDE))
-		set_view(&call, SWEEP_OUTSIDE, op, concurrency->from_ns);
-	if (follows(concurrency, CONCURRENCY_INSIDE))
-		set_view(&call, SWEEP_INSIDE, op, concurrency->from_ns);
-	return call;
+	if (op_has(op, OP_TIMES) && op->outcome == OP_ANSWERED)
+		note_moving(concurrency, op, rows);
+	if (tag_row(rows, CONCURRENCY_SESSIONS) != NO_ROW)
+		note_slots(concurrency, op, tag_row(rows, CONCURRENCY_SESSIONS));
+	if (!op_has(op, OP_HAS_SLOT))
+		rows &= ~((uint64_t)ROW_MASK << (CONCURRENCY_SESSIONS * ROW_BITS));
+	return rows;
 }
 
 void
@@ -411,23 +408,14 @@ concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
 
 	if (op->program != PROGRAM_NFS && op->program != PROGRAM_NFSACL)
 		return;
-	call = call_of(concurrency, op);
-	for (unsigned view = 0; view < CONCURRENCY_VIEWS; view++) {
-		concurrency->counts.calls[view] += call.has >> view & 1;
-		concurrency->counts.left_out[view] += (concurrency->views & ~call.has) >> view & 1;
-	}
+	call.has = 0;
+	follow(concurrency, &call, SWEEP_OUTSIDE, op);
+	follow(concurrency, &call, SWEEP_INSIDE, op);
 	if (call.has == 0)
 		return;
-	call.rank = (uint16_t)kind_of(op);
-	call.tag = (uint64_t)call.rank << KIND_SHIFT;
-	if (follows(concurrency, CONCURRENCY_OUTSIDE))
-		call.tag |= rows_of(concurrency, op);
-	if (op_has(op, OP_TIMES) && op->outcome == OP_ANSWERED)
-		note_moving(concurrency, op, call.tag);
-	if (tag_row(call.tag, CONCURRENCY_SESSIONS) != NO_ROW)
-		note_slots(concurrency, op, tag_row(call.tag, CONCURRENCY_SESSIONS));
-	if (!op_has(op, OP_HAS_SLOT))
-		call.tag &= ~((uint64_t)ROW_MASK << (CONCURRENCY_SESSIONS * ROW_BITS));
+	call.tag = (uint64_t)kind_of(op) << KIND_SHIFT;
+	if ((concurrency->views >> CONCURRENCY_OUTSIDE & 1) != 0)
+		call.tag |= note_rows(concurrency, op);
 	sweep_add(concurrency->sweep, &call);
 }
 
@@ -435,11 +423,9 @@ struct concurrency *
 concurrency_new(unsigned views)
 {
 	struct concurrency *concurrency = g_new0(struct concurrency, 1);
-	struct sweep_sink sink = {
-		.context = concurrency, .begin = begin_call, .end = end_call, .missed = miss_call,
-	};
+	bool outside = (views >> CONCURRENCY_OUTSIDE & 1) != 0;
 
-	concurrency->sweep = sweep_new(&sink);
+	concurrency->sweep = sweep_new(outside ? SWEEP_OUTSIDE : SWEEP_INSIDE, take_events, concurrency);
 	concurrency->from_ns = INT64_MIN;
 	concurrency->views = views;
 	concurrency->server.by_calls = true;

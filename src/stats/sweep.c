@@ -7,59 +7,65 @@
 #include "base/arith.h"
 
 enum {
-	FIRST_ROOM = 64,	/* a power of two */
+	FRONT = 64,		/* places in front of the first event after it was moved */
+	FIRST_ROOM = 256,
 	/* An event that would have to pass more of those that wait goes to the stragglers. */
 	NEAR_EVENTS = 64,
-	AHEAD = 4,		/* events whose calls are fetched in front of their turn */
-	FAR_AHEAD = 16,		/* and those that are fetched themselves */
+	TELL_CALLS = 64,	/* settled, whose begins are told at a time */
+	TELL_EVENTS = 64,
 };
-
-#define NO_CALL UINT32_MAX
 
 struct event {
 	int64_t at_ns;
-	int64_t end_ns;			/* of a begin */
-	uint32_t call;			/* its place */
-	uint32_t rank;
+	int64_t end_ns;		/* of a begin */
+	uint64_t tag;
 };
 
 /* Events of one sort that wait, the earliest first: nearly all come nearly in order. */
 struct queue {
-	struct event *ring;
-	uint32_t first, count, room;		/* room is a power of two */
-	struct event *heap;			/* the stragglers */
+	struct event *event;	/* in front of the first one stands one that nothing comes before */
+	uint32_t first, count, room;
+	uint32_t due;			/* of count, the first ones: they are to be told */
+	bool due_stand;			/* nothing comes before what is due any more */
+	struct event *heap;		/* the stragglers */
 	uint32_t heap_count, heap_room;
 };
 
-struct waiting {
-	struct sweep_call call;
-	uint32_t ends;			/* that are to come; of a free place the next one */
-};
-
 struct sweep {
-	struct sweep_sink sink;
+	sweep_sink_fn *sink;
+	void *context;
 	/*
-	 * All begins wait in the first queue, by the begin of the first view
-	 * that they have. Those of the second wait in theirs once they have
-	 * left it: what is settled of one view is of the other.
+	 * Each call's begin in the first view decides when it is settled; without
+	 * that view nobody's stands for it, at its begin inside. Of what begins
+	 * inside all is due that is before what is settled.
 	 */
+	enum sweep_view first;
 	struct queue begins[SWEEP_VIEWS], ends[SWEEP_VIEWS];
-	struct waiting *calls;
-	uint32_t calls_room, calls_free;	/* NO_CALL: none is */
 	uint32_t limit;
 	uint32_t in_past;		/* calls in a row that lay wholly before settled_ns */
+	uint32_t untold;		/* settled since anything was told */
 	int64_t settled_ns;
 	int64_t latest_ns[SWEEP_VIEWS];	/* of all its stamps */
 };
 
 /* ---- queues ---- */
 
+/* Of a tag below its rank: the event is no call's own. */
+static const uint64_t nobody = (UINT64_C(1) << SWEEP_RANK_SHIFT) - 1;
+
+static bool
+is_nobody(const struct event *event)
+{
+	return (event->tag & nobody) == nobody;
+}
+
 static bool
 is_before(const struct event *a, const struct event *b)
 {
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns;
-	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->rank < b->rank;
+	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns :
+	    a->tag >> SWEEP_RANK_SHIFT < b->tag >> SWEEP_RANK_SHIFT;
 }
 
 static void
@@ -68,7 +74,7 @@ heap_push(struct queue *queue, const struct event *event)
 	uint32_t at = queue->heap_count++;
 
 	if (queue->heap_count > queue->heap_room) {
-		queue->heap_room = MAX(FIRST_ROOM, 2 * queue->heap_room);
+		queue->heap_room = MAX(64, 2 * queue->heap_room);
 		queue->heap = g_renew(struct event, queue->heap, queue->heap_room);
 	}
 	while (at > 0 && is_before(event, &queue->heap[(at - 1) / 2])) {
@@ -78,13 +84,12 @@ heap_push(struct queue *queue, const struct event *event)
 	queue->heap[at] = *event;
 }
 
-static void
-heap_pop(struct queue *queue, struct event *event)
+static struct event
+heap_pop(struct queue *queue)
 {
-	struct event last = queue->heap[--queue->heap_count];
+	struct event top = queue->heap[0], last = queue->heap[--queue->heap_count];
 	uint32_t at = 0, child;
 
-	*event = queue->heap[0];
 	while ((child = 2 * at + 1) < queue->heap_count) {
 		if (child + 1 < queue->heap_count && is_before(&queue->heap[child + 1], &queue->heap[child]))
 			child++;
@@ -94,186 +99,277 @@ heap_pop(struct queue *queue, struct event *event)
 		at = child;
 	}
 	queue->heap[at] = last;
+	return top;
 }
 
-static struct event *
-ring_at(const struct queue *queue, uint32_t number)
-{
-	return &queue->ring[(queue->first + number) & (queue->room - 1)];
-}
-
+/* The first event stands there from now on, and in front of it the one that nothing comes before. */
 static void
-ring_grow(struct queue *queue)
+set_first(struct queue *queue, uint32_t first)
 {
-	uint32_t room = MAX(FIRST_ROOM, 2 * queue->room);
-	struct event *ring = g_new(struct event, room);
-
-	for (uint32_t i = 0; i < queue->count; i++)
-		ring[i] = *ring_at(queue, i);
-	g_free(queue->ring);
-	queue->ring = ring;
-	queue->room = room;
-	queue->first = 0;
+	queue->first = first;
+	queue->event[first - 1].at_ns = INT64_MIN;
 }
 
-/* The event comes in registers: read in whole right after its members were written, it would have to wait for them. */
-static void
-queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint32_t call, uint32_t rank)
+/* Room for one at either end. */
+static G_GNUC_NO_INLINE void
+make_room(struct queue *queue)
 {
-	const struct event event = { .at_ns = at_ns, .end_ns = end_ns, .call = call, .rank = rank };
-	uint32_t left = queue->count, at, mask;
-	struct event *ring;
+	const struct event *from = queue->event + queue->first;
 
-	if (left > NEAR_EVENTS && is_before(&event, ring_at(queue, left - 1)) &&
-	    is_before(&event, ring_at(queue, left - NEAR_EVENTS))) {
+	if (queue->room < FIRST_ROOM || queue->count > queue->room / 2) {
+		uint32_t room = MAX(FIRST_ROOM, 2 * queue->room);
+		struct event *event = g_new(struct event, room);
+
+		if (queue->count > 0)
+			memcpy(event + FRONT, from, queue->count * sizeof(*event));
+		g_free(queue->event);
+		queue->event = event;
+		queue->room = room;
+	} else {
+		memmove(queue->event + FRONT, from, queue->count * sizeof(*queue->event));
+	}
+	set_first(queue, FRONT);
+}
+
+/* An event that does not simply come last. */
+static G_GNUC_NO_INLINE void
+queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
+{
+	const struct event event = { .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
+	struct event *first = queue->event + queue->first, *place = first + queue->count;
+	const struct event *stand = first + (queue->due_stand ? queue->due : 0);
+
+	if (queue->count > NEAR_EVENTS && place[-NEAR_EVENTS].at_ns > at_ns) {
 		heap_push(queue, &event);
 		return;
 	}
-	if (queue->count == queue->room)
-		ring_grow(queue);
+	for (; place[-1].at_ns > at_ns; place--)
+		*place = place[-1];
+	for (; place > stand && is_before(&event, &place[-1]); place--)
+		*place = place[-1];
+	*place = event;
 	queue->count++;
-	ring = queue->ring;
-	mask = queue->room - 1;
-	for (at = queue->first + left; left > 0; left--, at--) {
-		const struct event *before = &ring[(at - 1) & mask];
-
-		if (!is_before(&event, before))
-			break;
-		ring[at & mask] = *before;
-	}
-	ring[at & mask].at_ns = at_ns;
-	ring[at & mask].end_ns = end_ns;
-	ring[at & mask].call = call;
-	ring[at & mask].rank = rank;
 }
 
-static uint32_t
-queue_count(const struct queue *queue)
+static inline void
+queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
-	return queue->count + queue->heap_count;
-}
+	struct event *place;
 
-/* Takes out the first event if it is not behind until_ns. */
-static inline bool
-queue_pop(struct queue *queue, int64_t until_ns, int64_t *at_ns, uint32_t *call)
-{
-	const struct event *first = queue->count > 0 ? ring_at(queue, 0) : NULL;
-	struct event event;
-
-	if (G_UNLIKELY(queue->heap_count > 0) && (first == NULL || is_before(&queue->heap[0], first))) {
-		if (queue->heap[0].at_ns > until_ns)
-			return false;
-		heap_pop(queue, &event);
-		*at_ns = event.at_ns;
-		*call = event.call;
-		return true;
-	}
-	if (first == NULL || first->at_ns > until_ns)
-		return false;
-	*at_ns = first->at_ns;
-	*call = first->call;
-	queue->first = (queue->first + 1) & (queue->room - 1);
-	queue->count--;
-	return true;
-}
-
-/*
- * Thousands of others were written since a call that is soon to be looked at.
- * In line at any rate: GCC takes a function that only fetches for one without
- * effect.
- */
-static inline __attribute__((always_inline)) void
-fetch_ahead(const struct sweep *sweep, const struct queue *queue)
-{
-	const struct waiting *waiting;
-
-	if (queue->count <= FAR_AHEAD)
+	if (G_UNLIKELY(queue->first + queue->count >= queue->room))
+		make_room(queue);
+	place = queue->event + queue->first + queue->count;
+	if (place[-1].at_ns >= at_ns) {
+		queue_insert(queue, at_ns, end_ns, tag);
 		return;
-	__builtin_prefetch(ring_at(queue, FAR_AHEAD));
-	/* its first and its last bytes may be in two lines of the cache */
-	waiting = &sweep->calls[ring_at(queue, AHEAD)->call];
-	__builtin_prefetch(waiting);
-	__builtin_prefetch(&waiting->ends);
+	}
+	place->at_ns = at_ns;
+	place->end_ns = end_ns;
+	place->tag = tag;
+	queue->count++;
+}
+
+/* The first straggler, if it comes before what is not due yet, stands in front of that. */
+static G_GNUC_NO_INLINE void
+take_straggler(struct queue *queue)
+{
+	uint32_t before = queue->due;
+	struct event *first;
+
+	if (queue->first < 2)
+		make_room(queue);
+	first = queue->event + queue->first;
+	if (before < queue->count && !is_before(&queue->heap[0], &first[before]))
+		return;
+	while (!queue->due_stand && before > 0 && is_before(&queue->heap[0], &first[before - 1]))
+		before--;
+	memmove(first - 1, first, before * sizeof(*first));
+	first[(int64_t)before - 1] = heap_pop(queue);
+	queue->count++;
+	set_first(queue, queue->first - 1);
+}
+
+/* The first event that is not due yet; NULL: there is none. */
+static inline const struct event *
+queue_next(struct queue *queue)
+{
+	if (G_UNLIKELY(queue->heap_count > 0))
+		take_straggler(queue);
+	return queue->due < queue->count ? &queue->event[queue->first + queue->due] : NULL;
+}
+
+static inline uint32_t
+queue_waiting(const struct queue *queue)
+{
+	return queue->count - queue->due + queue->heap_count;
+}
+
+/* All that are not behind until_ns are due. */
+static G_GNUC_NO_INLINE void
+queue_until(struct queue *queue, int64_t until_ns)
+{
+	const struct event *next;
+
+	while ((next = queue_next(queue)) != NULL && next->at_ns <= until_ns)
+		queue->due++;
+}
+
+static void
+queue_drop(struct queue *queue, uint32_t count)
+{
+	queue->count -= count;
+	queue->due -= MIN(queue->due, count);
+	set_first(queue, queue->first + count);
 }
 
 static void
 queue_copy(struct queue *copy, const struct queue *queue)
 {
 	*copy = *queue;
-	copy->ring = g_memdup2(queue->ring, queue->room * sizeof(*queue->ring));
+	copy->event = g_memdup2(queue->event, queue->room * sizeof(*queue->event));
 	copy->heap = g_memdup2(queue->heap, queue->heap_room * sizeof(*queue->heap));
 }
 
 static void
 queue_reset(struct queue *queue)
 {
-	queue->first = queue->count = queue->heap_count = 0;
+	queue->count = queue->due = queue->heap_count = 0;
+	if (queue->room == 0)
+		make_room(queue);
+	set_first(queue, FRONT);
 }
 
 static void
 queue_clear(struct queue *queue)
 {
-	g_free(queue->ring);
+	g_free(queue->event);
 	g_free(queue->heap);
 }
 
-/* ---- calls ---- */
-
-/* Places from `from` on are free, in front of those that are free already. */
 static void
-places_free(struct sweep *sweep, uint32_t from)
+queue_retag(struct queue *queue, sweep_tag_fn *retag, void *context)
 {
-	for (uint32_t i = sweep->calls_room; i-- > from;) {
-		sweep->calls[i] = (struct waiting){ .ends = sweep->calls_free };
-		sweep->calls_free = i;
+	struct event *first = queue->event + queue->first;
+
+	for (uint32_t i = 0; i < queue->count; i++) {
+		if (!is_nobody(&first[i]))
+			first[i].tag = retag(context, first[i].tag);
+	}
+	for (uint32_t i = 0; i < queue->heap_count; i++) {
+		if (!is_nobody(&queue->heap[i]))
+			queue->heap[i].tag = retag(context, queue->heap[i].tag);
 	}
 }
 
+/* ---- what is told ---- */
+
+struct telling {
+	const struct sweep *sweep;
+	enum sweep_view view;
+	unsigned count;
+	struct sweep_event event[TELL_EVENTS];
+};
+
+static void
+telling_flush(struct telling *telling)
+{
+	const struct sweep *sweep = telling->sweep;
+
+	if (telling->count > 0)
+		sweep->sink(sweep->context, telling->view, telling->event, telling->count);
+	telling->count = 0;
+}
+
+static inline struct sweep_event *
+telling_next(struct telling *telling)
+{
+	if (G_UNLIKELY(telling->count == TELL_EVENTS))
+		telling_flush(telling);
+	return &telling->event[telling->count++];
+}
+
+/*
+ * So many begins, the first ones, and what ended before each of them; then what
+ * ended until until_ns. A call that ends by then began before it, and so has
+ * begun here.
+ */
+static void
+tell(struct sweep *sweep, enum sweep_view view, uint32_t count, int64_t until_ns)
+{
+	struct queue *begins = &sweep->begins[view], *ends = &sweep->ends[view];
+	struct telling telling = { .sweep = sweep, .view = view };
+	const struct event *begin = begins->event + begins->first, *last = begin + count, *end, *end_last;
+	struct sweep_event *event;
+
+	if (G_UNLIKELY(ends->heap_count > 0))
+		queue_until(ends, count > 0 ? max_ns(until_ns, last[-1].at_ns) : until_ns);
+	end = ends->event + ends->first;
+	end_last = end + ends->count;
+	for (;; begin++) {
+		int64_t at_ns = begin < last ? begin->at_ns : until_ns;
+
+		if (begin < last && is_nobody(begin))
+			continue;
+		for (; end < end_last && end->at_ns <= at_ns; end++) {
+			event = telling_next(&telling);
+			event->at_ns = min_ns(end->at_ns, sweep->latest_ns[view]);
+			event->tag = end->tag;
+			event->kind = SWEEP_END;
+		}
+		if (begin == last)
+			break;
+		event = telling_next(&telling);
+		event->at_ns = event->begin_ns = at_ns;
+		event->end_ns = begin->end_ns;
+		event->tag = begin->tag;
+		event->kind = SWEEP_BEGIN;
+	}
+	telling_flush(&telling);
+	queue_drop(begins, count);
+	queue_drop(ends, (uint32_t)(end - ends->event) - ends->first);
+}
+
+static void
+tell_one(const struct sweep *sweep, enum sweep_view view, const struct sweep_event *event)
+{
+	sweep->sink(sweep->context, view, event, 1);
+}
+
+/* Of the first events, those before ns. */
 static uint32_t
-call_keep(struct sweep *sweep, const struct sweep_call *call)
+count_before(const struct queue *queue, uint32_t among, int64_t ns)
 {
-	uint32_t place;
+	const struct event *first = queue->event + queue->first;
+	uint32_t before = 0;
 
-	if (sweep->calls_free == NO_CALL) {
-		uint32_t had = sweep->calls_room;
+	while (before < among) {
+		uint32_t middle = before + (among - before) / 2;
 
-		sweep->calls_room = MAX(FIRST_ROOM, 2 * had);
-		sweep->calls = g_renew(struct waiting, sweep->calls, sweep->calls_room);
-		places_free(sweep, had);
+		if (first[middle].at_ns < ns)
+			before = middle + 1;
+		else
+			among = middle;
 	}
-	place = sweep->calls_free;
-	sweep->calls_free = sweep->calls[place].ends;
-	sweep->calls[place] = (struct waiting){ .call = *call };
-	return place;
+	return before;
 }
 
-static void
-call_ended(struct sweep *sweep, uint32_t place)
+void
+sweep_tell(struct sweep *sweep)
 {
-	if (--sweep->calls[place].ends > 0)
+	struct queue *outside = &sweep->begins[SWEEP_OUTSIDE], *inside = &sweep->begins[SWEEP_INSIDE];
+
+	if (sweep->settled_ns == INT64_MIN)
 		return;
-	sweep->calls[place].call.has = 0;
-	sweep->calls[place].ends = sweep->calls_free;
-	sweep->calls_free = place;
+	if (sweep->first == SWEEP_OUTSIDE) {
+		tell(sweep, SWEEP_OUTSIDE, outside->due, INT64_MIN);
+		queue_until(inside, sweep->settled_ns - 1);
+	}
+	/* not at the time up to which all is settled: more may begin then */
+	tell(sweep, SWEEP_INSIDE, count_before(inside, inside->due, sweep->settled_ns), INT64_MIN);
+	sweep->untold = 0;
 }
 
-static void
-wait_for_end(struct sweep *sweep, enum sweep_view view, uint32_t place)
-{
-	struct waiting *waiting = &sweep->calls[place];
-
-	waiting->ends++;
-	queue_push(&sweep->ends[view], waiting->call.end_ns[view], 0, place, 0);
-}
-
-/* In the queue of one view, by the stamps of another one. */
-static void
-wait_for_begin(struct sweep *sweep, enum sweep_view queue, enum sweep_view view, uint32_t place)
-{
-	const struct sweep_call *call = &sweep->calls[place].call;
-
-	queue_push(&sweep->begins[queue], call->begin_ns[view], call->end_ns[view], place, call->rank);
-}
+/* ---- time ---- */
 
 static bool
 has_view(const struct sweep_call *call, enum sweep_view view)
@@ -281,39 +377,16 @@ has_view(const struct sweep_call *call, enum sweep_view view)
 	return (call->has >> view & 1) != 0;
 }
 
-/* ---- time ---- */
-
-/* A call that ends by then began before it, and so has begun here. */
-static void
-end_until(struct sweep *sweep, enum sweep_view view, int64_t ns)
+static inline void
+wait_for_end(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
-	struct queue *ends = &sweep->ends[view];
-	int64_t at_ns;
-	uint32_t place;
-
-	while (queue_pop(ends, ns, &at_ns, &place)) {
-		fetch_ahead(sweep, ends);
-		sweep->sink.end(sweep->sink.context, view, &sweep->calls[place].call, min_ns(at_ns, sweep->latest_ns[view]));
-		call_ended(sweep, place);
-	}
+	queue_push(&sweep->ends[view], call->end_ns[view], 0, call->tag);
 }
 
-static void
-begin(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+static inline void
+wait_for_begin(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
-	end_until(sweep, view, at_ns);
-	sweep->sink.begin(sweep->sink.context, view, call, at_ns);
-}
-
-/* Before ns: more may begin at the same time. */
-static void
-begin_inside_until(struct sweep *sweep, int64_t ns)
-{
-	int64_t at_ns;
-	uint32_t place;
-
-	while (queue_pop(&sweep->begins[SWEEP_INSIDE], ns - 1, &at_ns, &place))
-		begin(sweep, SWEEP_INSIDE, &sweep->calls[place].call, at_ns);
+	queue_push(&sweep->begins[view], call->begin_ns[view], call->end_ns[view], call->tag);
 }
 
 static void
@@ -324,71 +397,63 @@ forget_time(struct sweep *sweep)
 		sweep->latest_ns[view] = INT64_MIN;
 }
 
-/* False when none waits. */
-static bool
+/* Some wait. */
+static inline void
 settle_earliest(struct sweep *sweep)
 {
-	const struct sweep_call *call;
-	int64_t at_ns;
-	uint32_t place;
+	struct queue *queue = &sweep->begins[sweep->first];
 
-	if (!queue_pop(&sweep->begins[SWEEP_OUTSIDE], INT64_MAX, &at_ns, &place))
-		return false;
-	call = &sweep->calls[place].call;
-	fetch_ahead(sweep, &sweep->begins[SWEEP_OUTSIDE]);
-	if (has_view(call, SWEEP_INSIDE))
-		wait_for_begin(sweep, SWEEP_INSIDE, SWEEP_INSIDE, place);
-	if (has_view(call, SWEEP_OUTSIDE))
-		begin(sweep, SWEEP_OUTSIDE, call, at_ns);
-	sweep->settled_ns = at_ns;
-	begin_inside_until(sweep, at_ns);
-	return true;
+	sweep->settled_ns = queue_next(queue)->at_ns;
+	queue->due++;
 }
 
 static void
-settle_all(struct sweep *sweep)
+tell_all(struct sweep *sweep)
 {
-	while (settle_earliest(sweep))
-		continue;
-	begin_inside_until(sweep, SWEEP_OPEN);
-	end_until(sweep, SWEEP_OUTSIDE, SWEEP_OPEN);
-	end_until(sweep, SWEEP_INSIDE, SWEEP_OPEN);
+	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
+		queue_until(&sweep->begins[view], INT64_MAX);
+		tell(sweep, view, sweep->begins[view].due, SWEEP_OPEN);
+	}
 }
 
 /* A view of a call that began before what is settled. */
 static void
-take_late_view(struct sweep *sweep, enum sweep_view view, uint32_t place)
+take_late_view(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
-	const struct sweep_call *call = &sweep->calls[place].call;
 	int64_t begin_ns = call->begin_ns[view], end_ns = call->end_ns[view], settled_ns = sweep->settled_ns;
+	struct sweep_event event = { .begin_ns = begin_ns, .end_ns = end_ns, .tag = call->tag };
 
-	if (begin_ns < settled_ns)
-		sweep->sink.missed(sweep->sink.context, view, call, min_ns(end_ns, settled_ns) - begin_ns);
+	if (begin_ns < settled_ns) {
+		event.kind = SWEEP_MISSED;
+		event.at_ns = min_ns(end_ns, settled_ns) - begin_ns;
+		tell_one(sweep, view, &event);
+	}
 	if (end_ns <= settled_ns)
 		return;
-	wait_for_end(sweep, view, place);
-	if (begin_ns < settled_ns)
-		begin(sweep, view, call, settled_ns);
-	else
-		wait_for_begin(sweep, SWEEP_INSIDE, SWEEP_INSIDE, place);
+	wait_for_end(sweep, view, call);
+	if (begin_ns < settled_ns) {
+		tell(sweep, view, 0, settled_ns);
+		event.kind = SWEEP_BEGIN;
+		event.at_ns = settled_ns;
+		tell_one(sweep, view, &event);
+	} else {
+		wait_for_begin(sweep, SWEEP_INSIDE, call);
+	}
 }
 
-static void
+static G_GNUC_NO_INLINE void
 take_late(struct sweep *sweep, const struct sweep_call *call, int64_t end_ns)
 {
-	uint32_t place = call_keep(sweep, call);
-
+	sweep_tell(sweep);
 	sweep->limit = MIN(2 * sweep->limit, SWEEP_CALLS_MAX);
 	sweep->in_past = end_ns <= sweep->settled_ns ? sweep->in_past + 1 : 0;
-	sweep->calls[place].ends = 1;
-	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
+	for (enum sweep_view view = sweep->first; view < SWEEP_VIEWS; view++) {
 		if (has_view(call, view))
-			take_late_view(sweep, view, place);
+			take_late_view(sweep, view, call);
 	}
-	call_ended(sweep, place);
 	if (sweep->in_past < SWEEP_RESTART)
 		return;
-	settle_all(sweep);
+	tell_all(sweep);
 	forget_time(sweep);
 	sweep->in_past = 0;
 }
@@ -401,18 +466,19 @@ sweep_reset(struct sweep *sweep)
 		queue_reset(&sweep->ends[i]);
 	}
 	sweep->limit = SWEEP_CALLS_MIN;
-	sweep->in_past = 0;
+	sweep->in_past = sweep->untold = 0;
 	forget_time(sweep);
-	sweep->calls_free = NO_CALL;
-	places_free(sweep, 0);
 }
 
 struct sweep *
-sweep_new(const struct sweep_sink *sink)
+sweep_new(enum sweep_view first, sweep_sink_fn *sink, void *context)
 {
 	struct sweep *sweep = g_new0(struct sweep, 1);
 
-	sweep->sink = *sink;
+	sweep->sink = sink;
+	sweep->context = context;
+	sweep->first = first;
+	sweep->begins[SWEEP_OUTSIDE].due_stand = true;
 	sweep_reset(sweep);
 	return sweep;
 }
@@ -422,12 +488,11 @@ sweep_copy(const struct sweep *sweep, void *context)
 {
 	struct sweep *copy = g_memdup2(sweep, sizeof *sweep);
 
-	copy->sink.context = context;
+	copy->context = context;
 	for (unsigned i = 0; i < SWEEP_VIEWS; i++) {
 		queue_copy(&copy->begins[i], &sweep->begins[i]);
 		queue_copy(&copy->ends[i], &sweep->ends[i]);
 	}
-	copy->calls = g_memdup2(sweep->calls, sweep->calls_room * sizeof *sweep->calls);
 	return copy;
 }
 
@@ -440,47 +505,67 @@ sweep_free(struct sweep *sweep)
 		queue_clear(&sweep->begins[i]);
 		queue_clear(&sweep->ends[i]);
 	}
-	g_free(sweep->calls);
 	g_free(sweep);
+}
+
+static inline void
+note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, bool open)
+{
+	sweep->latest_ns[view] = max_ns(sweep->latest_ns[view], open ? call->begin_ns[view] : call->end_ns[view]);
+}
+
+static inline void
+wait_for_all(struct sweep *sweep, const struct sweep_call *call)
+{
+	if (sweep->first == SWEEP_OUTSIDE) {
+		if (has_view(call, SWEEP_OUTSIDE)) {
+			wait_for_begin(sweep, SWEEP_OUTSIDE, call);
+			wait_for_end(sweep, SWEEP_OUTSIDE, call);
+		} else {
+			queue_push(&sweep->begins[SWEEP_OUTSIDE], call->begin_ns[SWEEP_INSIDE], call->end_ns[SWEEP_INSIDE],
+			    call->tag | nobody);
+		}
+	}
+	if (has_view(call, SWEEP_INSIDE)) {
+		wait_for_begin(sweep, SWEEP_INSIDE, call);
+		wait_for_end(sweep, SWEEP_INSIDE, call);
+	}
 }
 
 void
 sweep_add(struct sweep *sweep, const struct sweep_call *call)
 {
-	enum sweep_view first = has_view(call, SWEEP_OUTSIDE) ? SWEEP_OUTSIDE : SWEEP_INSIDE;
+	enum sweep_view first = has_view(call, sweep->first) ? sweep->first : SWEEP_INSIDE;
 	bool open = call->end_ns[first] == SWEEP_OPEN;
-	uint32_t place;
 
 	for (enum sweep_view view = first; view < SWEEP_VIEWS; view++) {
 		if (has_view(call, view))
-			sweep->latest_ns[view] = max_ns(sweep->latest_ns[view], open ? call->begin_ns[view] : call->end_ns[view]);
+			note_latest(sweep, view, call, open);
 	}
-	if (call->begin_ns[first] < sweep->settled_ns) {
+	if (G_UNLIKELY(call->begin_ns[first] < sweep->settled_ns)) {
 		take_late(sweep, call, call->end_ns[first]);
 		return;
 	}
 	sweep->in_past = 0;
-	place = call_keep(sweep, call);
-	wait_for_begin(sweep, SWEEP_OUTSIDE, first, place);
-	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
-		if (has_view(call, view))
-			wait_for_end(sweep, view, place);
-	}
-	if (queue_count(&sweep->begins[SWEEP_OUTSIDE]) > sweep->limit)
-		settle_earliest(sweep);
+	wait_for_all(sweep, call);
+	if (queue_waiting(&sweep->begins[sweep->first]) <= sweep->limit)
+		return;
+	settle_earliest(sweep);
+	if (++sweep->untold >= TELL_CALLS)
+		sweep_tell(sweep);
 }
 
 void
 sweep_finish(struct sweep *sweep)
 {
-	settle_all(sweep);
+	tell_all(sweep);
 }
 
 void
 sweep_retag(struct sweep *sweep, sweep_tag_fn *retag, void *context)
 {
-	for (uint32_t i = 0; i < sweep->calls_room; i++) {
-		if (sweep->calls[i].call.has != 0)
-			sweep->calls[i].call.tag = retag(context, sweep->calls[i].call.tag);
+	for (unsigned i = 0; i < SWEEP_VIEWS; i++) {
+		queue_retag(&sweep->begins[i], retag, context);
+		queue_retag(&sweep->ends[i], retag, context);
 	}
 }

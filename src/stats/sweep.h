@@ -6,7 +6,7 @@
  * A call that is over tells when it began, and calls that are still under way
  * began earlier than others that have ended: so beginnings wait, in order,
  * until SWEEP_CALLS_MIN later ones stand behind them. A call that began before
- * what has been settled by then is late: what lies behind is told by missed(),
+ * what has been settled by then is late: what lies behind is told as missed,
  * the rest of it counts, and from then on twice as many calls wait, up to
  * SWEEP_CALLS_MAX. Exact as long as no call outlasts so many others.
  *
@@ -38,35 +38,54 @@ enum {
  */
 struct sweep_call {
 	int64_t begin_ns[SWEEP_VIEWS], end_ns[SWEEP_VIEWS];
-	uint64_t tag;			/* whatever the owner knows it by */
-	uint16_t has;
-	uint16_t rank;			/* of calls that begin and end together the lower one comes first */
+	/*
+	 * Whatever the owner knows it by. Of calls that begin and end together the
+	 * one comes first that is lower from bit SWEEP_RANK_SHIFT on; not all bits
+	 * below are set.
+	 */
+	uint64_t tag;
+	unsigned has;
 };
 
-struct sweep_sink {
-	void *context;
-	/* at_ns is the call's begin, or for a late call the time up to which all is settled. */
-	void (*begin)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns);
-	/* at_ns is the call's end, or for an open call the last stamp that any call has in this view. */
-	void (*end)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns);
-	/* So much of a call lies in what is settled; begin follows unless it is all of it. */
-	void (*missed)(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns);
+enum { SWEEP_RANK_SHIFT = 48 };
+
+enum sweep_event_kind { SWEEP_BEGIN, SWEEP_END, SWEEP_MISSED };
+
+struct sweep_event {
+	/*
+	 * Of a begin the call's, or for a late call the time up to which all is
+	 * settled. Of an end the call's, or for an open call the last stamp that any
+	 * call has in this view. Of what is missed how much of a call lies in what
+	 * is settled; its begin follows unless that is all of it.
+	 */
+	int64_t at_ns;
+	int64_t begin_ns, end_ns;	/* with a begin: the call's */
+	uint64_t tag;
+	enum sweep_event_kind kind;
 };
+
+/* Takes events of one view in their order, several at a time. It may not call the sweep. */
+typedef void sweep_sink_fn(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count);
 
 /*
+ * first: SWEEP_OUTSIDE, or SWEEP_INSIDE if nothing else is followed: what else
+ * a call has is ignored then.
+ *
  * Of equal stamps ends come first: whoever answers and asks again in one tick of
  * the clock had one call under way. Calls that begin together come in the order of their ends.
  */
-struct sweep *sweep_new(const struct sweep_sink *sink);
+struct sweep *sweep_new(enum sweep_view first, sweep_sink_fn *sink, void *context);
 void sweep_free(struct sweep *sweep);
 /* The same, in the middle of its calls, with a sink that has another context. */
 struct sweep *sweep_copy(const struct sweep *sweep, void *context);
 /* As new, with the memory that it has; what waits is dropped. */
 void sweep_reset(struct sweep *sweep);
+/* What is settled thereby is told with that of later calls, or when sweep_tell() asks for it. */
 void sweep_add(struct sweep *sweep, const struct sweep_call *call);
+void sweep_tell(struct sweep *sweep);
 /* Nothing follows: what waits is given out, open calls last. */
 void sweep_finish(struct sweep *sweep);
-/* New tags for calls that have begun or wait: those of an owner that moved its rows. */
+/* New tags for calls of which anything is still to be told: those of an owner that moved its rows. */
 typedef uint64_t sweep_tag_fn(void *context, uint64_t tag);
 void sweep_retag(struct sweep *sweep, sweep_tag_fn *retag, void *context);
 

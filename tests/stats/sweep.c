@@ -6,29 +6,20 @@
 
 /* What a sweep tells, as text: "+a@5" a began at 5, "-a@7" it ended, "~a 3" 3 ns of it were missed; inside in capitals. */
 static void
-note_begin(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+note(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
 {
-	g_string_append_printf(context, "+%c@%d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + call->tag), (int)at_ns);
-}
+	static const char sign[] = { [SWEEP_BEGIN] = '+', [SWEEP_END] = '-', [SWEEP_MISSED] = '~' };
 
-static void
-note_end(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
-{
-	g_string_append_printf(context, "-%c@%d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + call->tag), (int)at_ns);
-}
-
-static void
-note_missed(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns)
-{
-	g_string_append_printf(context, "~%c %d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + call->tag), (int)part_ns);
+	for (unsigned i = 0; i < count; i++)
+		g_string_append_printf(context, "%c%c%c%d ", sign[events[i].kind],
+		    (char)((view == SWEEP_INSIDE ? 'A' : 'a') + events[i].tag), events[i].kind == SWEEP_MISSED ? ' ' : '@',
+		    (int)events[i].at_ns);
 }
 
 static struct sweep *
 noting(GString *notes)
 {
-	struct sweep_sink sink = { .context = notes, .begin = note_begin, .end = note_end, .missed = note_missed };
-
-	return sweep_new(&sink);
+	return sweep_new(SWEEP_OUTSIDE, note, notes);
 }
 
 static void
@@ -83,7 +74,7 @@ Test(sweep, inside_goes_with_outside)
 		sweep_add(sweep, &calls[i]);
 	sweep_finish(sweep);
 	/* each view is in order by itself */
-	cr_assert_str_eq(notes->str, "+a@1 +b@2 +C@3 +B@5 +A@6 -b@9 -a@11 -B@7 -A@10 -C@12 ");
+	cr_assert_str_eq(notes->str, "+a@1 +b@2 -b@9 -a@11 +C@3 +B@5 +A@6 -B@7 -A@10 -C@12 ");
 	sweep_free(sweep);
 	g_string_free(notes, TRUE);
 }
@@ -95,30 +86,21 @@ Test(sweep, an_open_call_ends_with_the_last_stamp_of_its_view)
 
 	for (unsigned both = 0; both < 2; both++) {
 		GString *notes = g_string_new(NULL);
-		struct sweep *sweep = noting(notes);
+		struct sweep *sweep = sweep_new(both ? SWEEP_OUTSIDE : SWEEP_INSIDE, note, notes);
 		struct sweep_call calls[] = {
 			{ .begin_ns = { 1, 2 }, .end_ns = { 9, 5 }, .tag = 0, .has = 1u << SWEEP_INSIDE },
 			{ .begin_ns = { 3, 6 }, .end_ns = { SWEEP_OPEN, SWEEP_OPEN }, .tag = 1, .has = 1u << SWEEP_INSIDE },
 		};
 
 		for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
-			calls[i].has |= (uint16_t)(both << SWEEP_OUTSIDE);
+			calls[i].has |= both << SWEEP_OUTSIDE;
 			sweep_add(sweep, &calls[i]);
 		}
 		sweep_finish(sweep);
-		cr_assert_str_eq(notes->str, both ? "+a@1 +b@3 +A@2 -A@5 +B@6 -a@9 -b@9 -B@6 " : inside);
+		cr_assert_str_eq(notes->str, both ? "+a@1 +b@3 -a@9 -b@9 +A@2 -A@5 +B@6 -B@6 " : inside);
 		sweep_free(sweep);
 		g_string_free(notes, TRUE);
 	}
-}
-
-static void
-ignore(void *context, enum sweep_view view, const struct sweep_call *call, int64_t ns)
-{
-	(void)context;
-	(void)view;
-	(void)call;
-	(void)ns;
 }
 
 /* Begins and missed time of one tag, summed. */
@@ -127,32 +109,27 @@ struct sums {
 };
 
 static void
-sum_begin(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+sum(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
 {
 	struct sums *sums = context;
 
 	(void)view;
-	if (call->tag != 1)
-		return;
-	sums->begins++;
-	sums->begin_at_ns = at_ns;
-}
-
-static void
-sum_missed(void *context, enum sweep_view view, const struct sweep_call *call, int64_t part_ns)
-{
-	struct sums *sums = context;
-
-	(void)view;
-	if (call->tag == 1)
-		sums->missed_ns += part_ns;
+	for (unsigned i = 0; i < count; i++) {
+		if (events[i].tag != 1)
+			continue;
+		if (events[i].kind == SWEEP_MISSED)
+			sums->missed_ns += events[i].at_ns;
+		if (events[i].kind != SWEEP_BEGIN)
+			continue;
+		sums->begins++;
+		sums->begin_at_ns = events[i].at_ns;
+	}
 }
 
 Test(sweep, a_call_that_outlasts_all_that_wait_counts_from_what_is_settled)
 {
 	struct sums sums = { 0 };
-	struct sweep_sink sink = { .context = &sums, .begin = sum_begin, .end = ignore, .missed = sum_missed };
-	struct sweep *sweep = sweep_new(&sink);
+	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, sum, &sums);
 	int64_t at_ns = 1000;
 
 	for (unsigned i = 0; i < SWEEP_CALLS_MIN + 10; i++, at_ns += 10)
@@ -176,8 +153,7 @@ Test(sweep, a_call_that_outlasts_all_that_wait_counts_from_what_is_settled)
 Test(sweep, time_begins_again_when_the_clock_was_set_back)
 {
 	struct sums sums = { 0 };
-	struct sweep_sink sink = { .context = &sums, .begin = sum_begin, .end = ignore, .missed = sum_missed };
-	struct sweep *sweep = sweep_new(&sink);
+	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, sum, &sums);
 
 	for (int i = 0; i < SWEEP_CALLS_MIN + 1; i++)
 		add(sweep, 0, 1000000 + 10 * i, 1000005 + 10 * i);
@@ -211,28 +187,23 @@ order_note(struct order *order, enum sweep_view view, int64_t at_ns, int by)
 }
 
 static void
-order_begin(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
+order_take(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
 {
 	struct order *order = context;
 
-	order->is_good = order->is_good && at_ns == call->begin_ns[view];
-	order_note(order, view, at_ns, 1);
-}
+	for (unsigned i = 0; i < count; i++) {
+		const struct sweep_event *event = &events[i];
 
-static void
-order_end(void *context, enum sweep_view view, const struct sweep_call *call, int64_t at_ns)
-{
-	struct order *order = context;
-
-	order->is_good = order->is_good && at_ns == call->end_ns[view];
-	order_note(order, view, at_ns, -1);
+		order->is_good = order->is_good && event->kind != SWEEP_MISSED &&
+		    (event->kind == SWEEP_END || event->at_ns == event->begin_ns);
+		order_note(order, view, event->at_ns, event->kind == SWEEP_BEGIN ? 1 : -1);
+	}
 }
 
 Test(sweep, random_calls_come_out_in_order)
 {
 	struct order order = { .is_good = true };
-	struct sweep_sink sink = { .context = &order, .begin = order_begin, .end = order_end, .missed = ignore };
-	struct sweep *sweep = sweep_new(&sink);
+	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, order_take, &order);
 	uint64_t random = 7;
 
 	for (int64_t end_ns = 1000000; end_ns < 1000000 + 60000 * 10; end_ns += 10) {
@@ -274,6 +245,53 @@ Test(sweep, calls_that_wait_get_new_tags)
 	add(sweep, 0, 3, 6);
 	sweep_finish(sweep);
 	cr_assert_str_eq(notes->str, "+c@1 +b@2 +a@3 -b@4 -c@5 -a@6 ");
+	sweep_free(sweep);
+	g_string_free(notes, TRUE);
+}
+
+/* The server's capture follows them alone: calls that begin in one tick of the clock come in the order of their ends. */
+Test(sweep, calls_inside_come_in_order_by_themselves)
+{
+	struct order order = { .is_good = true };
+	struct sweep *sweep = sweep_new(SWEEP_INSIDE, order_take, &order);
+	uint64_t random = 11;
+
+	for (int64_t end_ns = 1000000; end_ns < 1000000 + 60000 * 10; end_ns += 10) {
+		int64_t long_ns = build_random(&random, 10) == 0 ? 30000 : 300;
+		int64_t begin_ns = (end_ns - 4 - build_random(&random, (uint32_t)long_ns)) / 100 * 100;
+		struct sweep_call call = {
+			.begin_ns = { 0, begin_ns }, .end_ns = { 0, end_ns }, .has = 1u << SWEEP_INSIDE,
+		};
+
+		sweep_add(sweep, &call);
+	}
+	sweep_finish(sweep);
+	cr_assert(order.is_good);
+	cr_assert_eq(order.events, 2 * 60000);
+	cr_assert_eq(order.in_flight[SWEEP_INSIDE], 0);
+	sweep_free(sweep);
+}
+
+/* A call that is added while others which begin with it are settled comes before those of them that end later. */
+Test(sweep, what_is_settled_inside_has_not_begun_yet)
+{
+	GString *notes = g_string_new(NULL);
+	struct sweep *sweep = sweep_new(SWEEP_INSIDE, note, notes);
+	struct sweep_call call = { .begin_ns = { 0, 1 }, .end_ns = { 0, 20 }, .tag = 1, .has = 1u << SWEEP_INSIDE };
+
+	sweep_add(sweep, &call);
+	call.tag = 25;
+	for (unsigned i = 0; i < SWEEP_CALLS_MIN; i++) {
+		call.begin_ns[SWEEP_INSIDE] = call.end_ns[SWEEP_INSIDE] = 1000 + i;
+		call.end_ns[SWEEP_INSIDE]++;
+		sweep_add(sweep, &call);
+	}
+	call = (struct sweep_call){ .begin_ns = { 0, 1 }, .end_ns = { 0, 10 }, .has = 1u << SWEEP_INSIDE };
+	sweep_add(sweep, &call);
+	sweep_tell(sweep);
+	cr_assert_str_eq(notes->str, "");
+	sweep_finish(sweep);
+	cr_assert(g_str_has_prefix(notes->str, "+A@1 +B@1 -A@10 -B@20 +Z@1000 -Z@1001 +Z@1001 "), "%.60s", notes->str);
 	sweep_free(sweep);
 	g_string_free(notes, TRUE);
 }
