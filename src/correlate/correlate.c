@@ -33,6 +33,7 @@ struct correlate {
 	void *context;
 	struct correlate_facts facts;
 	struct pairing *pairing;
+	const struct offset *offsets;	/* by client; pairing's */
 	struct clock_stage **clocks;	/* by client */
 	struct reading *readings;	/* by capture */
 	struct ids *ids;
@@ -44,6 +45,7 @@ struct correlate {
 	bool keep_roles;
 	bool decided;			/* about the roles */
 	bool finished;
+	bool settled;			/* the offsets of all clients are known, and remain so */
 	bool astray;
 };
 
@@ -169,7 +171,7 @@ decide(struct correlate *c)
 {
 	c->decided = true;
 	c->facts.exchanged = c->clients == 1 && !c->keep_roles &&
-	    pairing_offset(c->pairing, 0)->roles == ROLES_REVERSED;
+	    c->offsets[0].roles == ROLES_REVERSED;
 	for (uint32_t i = 0; i < c->held_count; i++) {
 		const struct held *held = &c->held[i];
 		bool first = held->side == PAIR_SERVER;
@@ -196,7 +198,7 @@ hold(struct correlate *c, const struct nfs_op *op, unsigned side, enum match mat
 static void
 note_roles(struct correlate *c, unsigned client)
 {
-	enum roles roles = pairing_offset(c->pairing, client)->roles;
+	enum roles roles = c->offsets[client].roles;
 
 	c->facts.swapped |= roles == ROLES_REVERSED && !c->keep_roles;
 	c->facts.same_side |= roles == ROLES_SAME;
@@ -214,7 +216,7 @@ take(void *context, const struct nfs_op *first, const struct nfs_op *client, uns
 		c->readings[capture].paired++;
 	}
 	if (!c->decided) {
-		if (!both && !c->finished && !pairing_offset(c->pairing, 0)->known) {
+		if (!both && !c->finished && !c->offsets[0].known) {
 			hold(c, first != NULL ? first : client,
 			    first != NULL ? PAIR_SERVER : PAIR_CLIENT, match);
 			return;
@@ -256,6 +258,7 @@ correlate_new(const struct correlate_config *config, pair_sink_fn *sink, void *c
 	c->decided = config->clients != 1 || config->keep_roles;
 	c->ids = ids_new();
 	c->pairing = make_pairing(config, c);
+	c->offsets = pairing_offsets(c->pairing);
 	c->loss = loss_new(config->clients + 1, sink, context);
 	c->readings = g_new0(struct reading, config->clients + 1);
 	c->clocks = g_new0(struct clock_stage *, config->clients);
@@ -292,7 +295,7 @@ correlate_choose(const struct correlate *c, const int64_t *next_ns, const bool *
 		if (ended[i])
 			continue;
 		at_ns = i == 0 ? next_ns[0] :
-		    offset_shift(next_ns[i], offset_middle(pairing_offset(c->pairing, i - 1)));
+		    offset_shift(next_ns[i], offset_middle(&c->offsets[i - 1]));
 		if (at_ns < earliest_ns || chosen > c->clients) {
 			earliest_ns = at_ns;
 			chosen = i;
@@ -314,8 +317,7 @@ note_reading(struct correlate *c, unsigned capture, int64_t at_ns)
 	reading->first_ns = min_ns(reading->first_ns, at_ns);
 	reading->last_ns = max_ns(reading->last_ns, at_ns);
 	if (capture > 0 && first->ops > 0) {
-		int64_t first_clock_ns = offset_shift(at_ns,
-		    offset_middle(pairing_offset(c->pairing, capture - 1)));
+		int64_t first_clock_ns = offset_shift(at_ns, offset_middle(&c->offsets[capture - 1]));
 
 		reading->in_reach += first_clock_ns >= first->first_ns &&
 		    offset_difference(first_clock_ns, first->last_ns) <= OFFSET_ASSUMED_NS;
@@ -326,7 +328,7 @@ note_reading(struct correlate *c, unsigned capture, int64_t at_ns)
 static bool
 reads_in_vain(const struct correlate *c, unsigned client)
 {
-	const struct offset *offset = pairing_offset(c->pairing, client);
+	const struct offset *offset = &c->offsets[client];
 	const struct reading *first = &c->readings[0], *other = &c->readings[client + 1];
 	int64_t middle_ns = offset_middle(offset);
 
@@ -354,6 +356,27 @@ take_counts(struct correlate *c)
 	c->facts.translated = counts->translated;
 }
 
+static bool
+is_settled(const struct correlate *c)
+{
+	for (unsigned i = 0; i < c->clients; i++)
+		if (!c->offsets[i].known)
+			return false;
+	return true;
+}
+
+/* While an offset is to be found, what is read in search of it is looked at. */
+static void
+push_unsettled(struct correlate *c, unsigned capture, const struct nfs_op *op)
+{
+	note_reading(c, capture, op_order_ns(op));
+	pairing_push(c->pairing, capture, op);
+	/* One client at a time is enough: this is asked for after every op. */
+	if (reads_in_vain(c, capture > 0 ? capture - 1 : (unsigned)(c->readings[0].ops % c->clients)))
+		c->astray = true;
+	c->settled = is_settled(c);
+}
+
 void
 correlate_push(struct correlate *c, unsigned capture, const struct nfs_op *op)
 {
@@ -361,13 +384,11 @@ correlate_push(struct correlate *c, unsigned capture, const struct nfs_op *op)
 		emit(c, op, NULL, 0, MATCH_SERVER_ONLY);
 		return;
 	}
-	note_reading(c, capture, op_order_ns(op));
 	loss_progress(c->loss, capture, op_order_ns(op));
-	pairing_push(c->pairing, capture, op);
-	take_counts(c);
-	/* One client at a time is enough: this is asked for after every op. */
-	if (reads_in_vain(c, capture > 0 ? capture - 1 : (unsigned)(c->readings[0].ops % c->clients)))
-		c->astray = true;
+	if (c->settled)
+		pairing_push(c->pairing, capture, op);
+	else
+		push_unsettled(c, capture, op);
 }
 
 void
@@ -389,7 +410,6 @@ correlate_finish(struct correlate *c)
 	pairing_finish(c->pairing);
 	if (!c->decided)
 		decide(c);
-	take_counts(c);
 	for (unsigned i = 0; i < c->clients; i++) {
 		clock_stage_finish(c->clocks[i]);
 		c->astray |= reads_in_vain(c, i);
@@ -398,8 +418,9 @@ correlate_finish(struct correlate *c)
 }
 
 const struct correlate_facts *
-correlate_facts(const struct correlate *c)
+correlate_facts(struct correlate *c)
 {
+	take_counts(c);
 	return &c->facts;
 }
 

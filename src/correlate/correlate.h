@@ -55,7 +55,8 @@ void correlate_push_event(struct correlate *correlate, unsigned capture, const s
 bool correlate_astray(const struct correlate *correlate);
 void correlate_finish(struct correlate *correlate);
 
-const struct correlate_facts *correlate_facts(const struct correlate *correlate);
+/* What is known so far; the same place each time, its counts of pairing as they are at the call. */
+const struct correlate_facts *correlate_facts(struct correlate *correlate);
 void correlate_clock(const struct correlate *correlate, unsigned client, struct clock_facts *facts);
 /* Candidates compared so far: the measure of work, in proportion to the ops whatever they are. */
 uint64_t correlate_steps(const struct correlate *correlate);

@@ -44,13 +44,6 @@ offset_forget(struct offset *offset)
 	offset->suspects = 0;
 }
 
-int64_t
-offset_middle(const struct offset *offset)
-{
-	return offset->known ? offset->range.low_ns + (offset->range.high_ns - offset->range.low_ns) / 2 :
-	    offset->hint_ns;
-}
-
 static void
 include(struct offset_range *range, int64_t value)
 {

@@ -103,7 +103,13 @@ offset_shift(int64_t at_ns, int64_t by_ns)
 }
 
 /* The best single number: the middle of what is known, else the hint. */
-int64_t offset_middle(const struct offset *offset);
+static inline int64_t
+offset_middle(const struct offset *offset)
+{
+	return offset->known ? offset->range.low_ns + (offset->range.high_ns - offset->range.low_ns) / 2 :
+	    offset->hint_ns;
+}
+
 /* False when an op lacks one of the four times. */
 bool offset_range_of(const struct nfs_op *first, const struct nfs_op *client, struct offset_range *range);
 /* Whether both may be the same call if nothing is known but that clocks differ by two minutes at most. */

@@ -59,9 +59,9 @@ pairing_free(struct pairing *p)
 }
 
 const struct offset *
-pairing_offset(const struct pairing *p, unsigned client)
+pairing_offsets(const struct pairing *p)
 {
-	return &p->field.offsets[client];
+	return p->field.offsets;
 }
 
 const struct pairing_counts *

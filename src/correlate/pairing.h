@@ -41,8 +41,8 @@ void pairing_push(struct pairing *pairing, unsigned capture, const struct nfs_op
 /* Nothing follows: pairs what can be paired, and lets all that waits go. */
 void pairing_finish(struct pairing *pairing);
 
-/* What is known of the clocks and roles of a client capture, from 0. */
-const struct offset *pairing_offset(const struct pairing *pairing, unsigned client);
+/* What is known of the clocks and roles of the client captures, from 0: the same place while pairing lives. */
+const struct offset *pairing_offsets(const struct pairing *pairing);
 const struct pairing_counts *pairing_counts(const struct pairing *pairing);
 /* Candidates looked at so far: the measure of work, in proportion to the ops whatever they are. */
 uint64_t pairing_steps(const struct pairing *pairing);

@@ -89,8 +89,10 @@ take_pair(void *context, const struct op_pair *pair)
 		return;
 	}
 	if (is_pair(pair)) {
+		bool exchanged = correlate_facts(comparison->correlate)->exchanged;
+
 		for (unsigned side = 0; side < SIDES; side++) {
-			unsigned capture = correlate_facts(comparison->correlate)->exchanged ? !side : side;
+			unsigned capture = exchanged ? !side : side;
 
 			comparison->paired_ns[capture] = max_ns(comparison->paired_ns[capture], op_order_ns(&pair->op[side]));
 		}

@@ -90,8 +90,10 @@ struct run {
 	const struct correlation_config *config;
 	struct correlation *result;
 	struct aggregate **part;	/* of each feed */
-	int64_t *next_ns;
+	const struct nfs_op **next;	/* what each feed offers; NULL: it has ended */
+	int64_t *next_ns;		/* their times */
 	bool *ended;
+	unsigned open;			/* feeds that have not ended */
 	uint64_t since_wait;
 };
 
@@ -106,6 +108,7 @@ open_run(struct run *run, const int64_t *hints_ns, GError **error)
 	result->feeds = g_new0(struct feed *, config->count);
 	result->aggregate = aggregate_new(config->count, options->top);
 	run->part = g_new0(struct aggregate *, config->count);
+	run->next = g_new0(const struct nfs_op *, config->count);
 	run->next_ns = g_new0(int64_t, config->count);
 	run->ended = g_new0(bool, config->count);
 	for (unsigned i = 0; i < config->count; i++) {
@@ -138,6 +141,7 @@ close_run(struct run *run)
 	for (unsigned i = 0; i < run->config->count; i++)
 		aggregate_free(run->part[i]);
 	g_free(run->part);
+	g_free(run->next);
 	g_free(run->next_ns);
 	g_free(run->ended);
 }
@@ -188,19 +192,13 @@ look_ahead(struct run *run, unsigned capture)
 {
 	const struct nfs_op *op = peek(run->config, run->result->feeds[capture]);
 
-	run->ended[capture] = op == NULL;
-	if (op != NULL)
+	run->next[capture] = op;
+	if (op != NULL) {
 		run->next_ns[capture] = op_order_ns(op);
-}
-
-static unsigned
-still_open(const struct run *run)
-{
-	unsigned open = 0;
-
-	for (unsigned i = 0; i < run->config->count; i++)
-		open += !run->ended[i];
-	return open;
+	} else {
+		run->ended[capture] = true;
+		run->open--;
+	}
 }
 
 /* One capture: its ops are all there is. */
@@ -232,14 +230,14 @@ drive(struct run *run, bool may_restart)
 		drive_alone(run);
 		return true;
 	}
+	run->open = run->config->count;
 	for (unsigned i = 0; i < run->config->count; i++)
 		look_ahead(run, i);
-	while (still_open(run) > 0) {
+	while (run->open > 0) {
 		unsigned chosen = correlate_choose(correlate, run->next_ns, run->ended);
-		struct feed *feed = run->result->feeds[chosen];
 
-		correlate_push(correlate, chosen, peek(run->config, feed));
-		feed_advance(feed);
+		correlate_push(correlate, chosen, run->next[chosen]);
+		feed_advance(run->result->feeds[chosen]);
 		if (may_restart && correlate_astray(correlate))
 			return false;
 		look_around(run);
