@@ -13,18 +13,6 @@ enum {
 	IDLE_CONNECTIONS = 1 << 15,	/* kept without a waiting op, over all captures */
 	MISSES = 64,			/* ops in a row without a counterpart: not the same connection */
 	HOST_WALK = 64,
-	KNOWN = 64,			/* connections, a power of two */
-};
-
-struct flows {
-	uint64_t seed;
-	uint64_t serials;
-	struct slab connections, tuples;
-	uint32_t *connection_heads;
-	uint32_t *tuple_heads;
-	uint32_t *host_heads;
-	struct pool_list idle;
-	uint32_t known[KNOWN];		/* those that were looked up last, by capture and number */
 };
 
 struct flows *
@@ -52,26 +40,6 @@ flows_free(struct flows *flows)
 	g_free(flows->tuple_heads);
 	g_free(flows->host_heads);
 	g_free(flows);
-}
-
-struct connection *
-flows_at(const struct flows *flows, uint32_t connection)
-{
-	return slab_at(&flows->connections, connection);
-}
-
-static struct tuple *
-tuple_at(const struct flows *flows, uint32_t tuple)
-{
-	return slab_at(&flows->tuples, tuple);
-}
-
-bool
-flows_exact(const struct flows *flows, uint32_t tuple)
-{
-	const struct tuple *t = tuple_at(flows, tuple);
-
-	return t->seen[0] && t->seen[1];
 }
 
 /* ---- tuples ---- */
@@ -119,39 +87,36 @@ find_tuple(struct flows *flows, const struct nfs_op *op)
 	uint32_t *hosts;
 	struct tuple *t;
 
-	for (id = *head; id != FLOW_NONE; id = tuple_at(flows, id)->hash_next)
-		if (is_tuple_of(tuple_at(flows, id), op))
+	for (id = *head; id != FLOW_NONE; id = flows_tuple_at(flows, id)->hash_next)
+		if (is_tuple_of(flows_tuple_at(flows, id), op))
 			return id;
 	id = slab_take(&flows->tuples);
-	t = tuple_at(flows, id);
+	t = flows_tuple_at(flows, id);
 	*t = (struct tuple){ .client = op->client, .server = op->server, .hash_next = *head };
 	*head = id;
 	hosts = host_head(flows, t);
 	t->host_next = *hosts;
 	if (*hosts != FLOW_NONE)
-		tuple_at(flows, *hosts)->host_prev = id;
+		flows_tuple_at(flows, *hosts)->host_prev = id;
 	*hosts = id;
 	return id;
 }
 
 void
-flows_drop_tuple(struct flows *flows, uint32_t id)
+flows_forget_tuple(struct flows *flows, uint32_t id)
 {
-	struct tuple *t = tuple_at(flows, id);
-	uint32_t *link;
+	const struct tuple *t = flows_tuple_at(flows, id);
+	uint32_t *link = tuple_head(flows, &t->client, &t->server);
 
-	if (--t->uses > 0)
-		return;
-	link = tuple_head(flows, &t->client, &t->server);
 	while (*link != id)
-		link = &tuple_at(flows, *link)->hash_next;
+		link = &flows_tuple_at(flows, *link)->hash_next;
 	*link = t->hash_next;
 	if (t->host_prev == FLOW_NONE)
 		*host_head(flows, t) = t->host_next;
 	else
-		tuple_at(flows, t->host_prev)->host_next = t->host_next;
+		flows_tuple_at(flows, t->host_prev)->host_next = t->host_next;
 	if (t->host_next != FLOW_NONE)
-		tuple_at(flows, t->host_next)->host_prev = t->host_prev;
+		flows_tuple_at(flows, t->host_next)->host_prev = t->host_prev;
 	slab_give_back(&flows->tuples, id);
 }
 
@@ -160,25 +125,28 @@ flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op)
 {
 	const struct connection *c = flows_at(flows, connection);
 	uint32_t tuple = c->tuple;
+	struct tuple *t = flows_tuple_at(flows, tuple);
 
-	if (!is_tuple_of(tuple_at(flows, tuple), op))
+	if (!is_tuple_of(t, op)) {
 		tuple = find_tuple(flows, op);
-	tuple_at(flows, tuple)->seen[c->capture != 0] = true;
-	tuple_at(flows, tuple)->uses++;
+		t = flows_tuple_at(flows, tuple);
+	}
+	t->seen[c->capture != 0] = true;
+	t->uses++;
 	return tuple;
 }
 
 uint32_t
 flows_sibling(const struct flows *flows, uint32_t tuple, uint32_t after)
 {
-	const struct tuple *own = tuple_at(flows, tuple), *t;
-	uint32_t id = after == FLOW_NONE ? *host_head(flows, own) : tuple_at(flows, after)->host_next;
+	const struct tuple *own = flows_tuple_at(flows, tuple), *t;
+	uint32_t id = after == FLOW_NONE ? *host_head(flows, own) : flows_tuple_at(flows, after)->host_next;
 
 	/* Other hosts may share the bucket, and have many. */
 	for (unsigned i = 0; id != FLOW_NONE; id = t->host_next) {
 		if (++i > HOST_WALK)
 			return FLOW_NONE;
-		t = tuple_at(flows, id);
+		t = flows_tuple_at(flows, id);
 		if (id != tuple &&
 		    memcmp(t->client.address, own->client.address, sizeof own->client.address) == 0 &&
 		    memcmp(t->server.address, own->server.address, sizeof own->server.address) == 0)
@@ -280,7 +248,7 @@ look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *o
 		.cycle_began_ns = op->call_first_ns,
 		.cycle_ns = INT64_MAX,
 	};
-	t = tuple_at(flows, flows_at(flows, id)->tuple);
+	t = flows_tuple_at(flows, flows_at(flows, id)->tuple);
 	t->uses++;
 	t->epochs[capture != 0]++;
 	*head = id;
@@ -291,7 +259,7 @@ look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *o
 static uint32_t
 find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 {
-	uint32_t *known = &flows->known[(2 * op->connection + capture) % KNOWN];
+	uint32_t *known = &flows->known[(2 * op->connection + capture) % FLOWS_KNOWN];
 
 	if (*known == SLAB_NONE || !is_connection(flows_at(flows, *known), capture, op->connection))
 		*known = look_up_connection(flows, capture, op);
@@ -344,36 +312,6 @@ flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 	return id;
 }
 
-/* Calls that overtake one another go back too; XIDs have soon gone on far beyond that. */
-static bool
-has_gone_on(const struct connection *c)
-{
-	return (uint64_t)c->highest_xid - c->lowest_xid > 4 * c->range_back;
-}
-
-int64_t
-flows_reuse_ns(const struct flows *flows, uint32_t connection)
-{
-	const struct connection *c = flows_at(flows, connection);
-	uint64_t range = (uint64_t)c->highest_xid - c->lowest_xid;
-
-	/*
-	 * More ops than XIDs; a few that a capture shows twice are no sign of it, nor
-	 * those of a beginning that was made again and left behind.
-	 */
-	if (c->ops <= range + range / 16 + 2 + (has_gone_on(c) ? c->range_back : 0))
-		return INT64_MAX;
-	return c->cycle_ns == INT64_MAX ? 0 : c->cycle_ns;
-}
-
-bool
-flows_clean(const struct flows *flows, uint32_t connection)
-{
-	const struct connection *c = flows_at(flows, connection);
-
-	return c->range_back == 0 || has_gone_on(c);
-}
-
 void
 flows_hold(struct flows *flows, uint32_t connection)
 {
@@ -393,26 +331,6 @@ flows_release(struct flows *flows, uint32_t connection, uint32_t tuple)
 }
 
 /* ---- which is which ---- */
-
-uint32_t
-flows_bound(const struct flows *flows, uint32_t connection)
-{
-	const struct connection *c = flows_at(flows, connection);
-
-	if (c->bound == FLOW_NONE || flows_at(flows, c->bound)->serial != c->bound_serial)
-		return FLOW_NONE;
-	return c->bound;
-}
-
-bool
-flows_same(const struct flows *flows, uint32_t first, uint32_t client)
-{
-	const struct connection *f = flows_at(flows, first);
-	const struct tuple *t = tuple_at(flows, f->tuple);
-
-	return flows_bound(flows, first) == client ||
-	    (f->tuple == flows_at(flows, client)->tuple && t->epochs[0] == 1 && t->epochs[1] == 1);
-}
 
 static void
 set_bound(struct flows *flows, uint32_t one, uint32_t other, bool translated)

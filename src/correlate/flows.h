@@ -56,7 +56,19 @@ struct connection {
 	uint32_t misses;	/* ops since the last match, of a translated one */
 };
 
-struct flows;
+enum { FLOWS_KNOWN = 64 };	/* a power of two */
+
+/* Its fields belong to flows.c; it is open only so that what is asked for every op is answered in place. */
+struct flows {
+	uint64_t seed;
+	uint64_t serials;
+	struct slab connections, tuples;
+	uint32_t *connection_heads;
+	uint32_t *tuple_heads;
+	uint32_t *host_heads;
+	struct pool_list idle;
+	uint32_t known[FLOWS_KNOWN];	/* connections that were looked up last, by capture and number */
+};
 
 struct flows *flows_new(uint64_t seed);
 void flows_free(struct flows *flows);
@@ -65,37 +77,109 @@ void flows_free(struct flows *flows);
 uint32_t flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op);
 /* The tuple of op: its connection's, or that of another on which a copy came. In use until it is released or dropped. */
 uint32_t flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op);
-struct connection *flows_at(const struct flows *flows, uint32_t connection);
+static inline struct connection *
+flows_at(const struct flows *flows, uint32_t connection)
+{
+	return slab_record(&flows->connections, sizeof(struct connection), connection);
+}
+
+static inline struct tuple *
+flows_tuple_at(const struct flows *flows, uint32_t tuple)
+{
+	return slab_record(&flows->tuples, sizeof(struct tuple), tuple);
+}
+
 /* The next tuple of the same two hosts with other ports, newest first; after: FLOW_NONE for the first. */
 uint32_t flows_sibling(const struct flows *flows, uint32_t tuple, uint32_t after);
 /* Both captures know the tuple: no other connection comes into question. */
-bool flows_exact(const struct flows *flows, uint32_t tuple);
-void flows_drop_tuple(struct flows *flows, uint32_t tuple);
+static inline bool
+flows_exact(const struct flows *flows, uint32_t tuple)
+{
+	const struct tuple *t = flows_tuple_at(flows, tuple);
+
+	return t->seen[0] && t->seen[1];
+}
+
+/* Of a tuple that nobody uses any more. */
+void flows_forget_tuple(struct flows *flows, uint32_t tuple);
+
+static inline void
+flows_drop_tuple(struct flows *flows, uint32_t tuple)
+{
+	if (--flows_tuple_at(flows, tuple)->uses == 0)
+		flows_forget_tuple(flows, tuple);
+}
+
 /* An op of the connection was added to its list; it keeps its tuple. */
 void flows_hold(struct flows *flows, uint32_t connection);
 /* It was taken out again. */
 void flows_release(struct flows *flows, uint32_t connection, uint32_t tuple);
 
 /* The connection bound to this one, FLOW_NONE: there is none any more. */
-uint32_t flows_bound(const struct flows *flows, uint32_t connection);
+static inline uint32_t
+flows_bound(const struct flows *flows, uint32_t connection)
+{
+	const struct connection *c = flows_at(flows, connection);
+
+	if (c->bound == FLOW_NONE || flows_at(flows, c->bound)->serial != c->bound_serial)
+		return FLOW_NONE;
+	return c->bound;
+}
+
 /* Both are the same epoch: bound, or the only ones between equal tuples. */
-bool flows_same(const struct flows *flows, uint32_t first, uint32_t client);
+static inline bool
+flows_same(const struct flows *flows, uint32_t first, uint32_t client)
+{
+	const struct connection *f = flows_at(flows, first);
+	const struct tuple *t = flows_tuple_at(flows, f->tuple);
+
+	return flows_bound(flows, first) == client ||
+	    (f->tuple == flows_at(flows, client)->tuple && t->epochs[0] == 1 && t->epochs[1] == 1);
+}
+
 /* Two of different tuples are the same connection. True when that is new: a binding may be given up and found again. */
 bool flows_translate(struct flows *flows, uint32_t first, uint32_t client);
 /* An op of each was matched; of equal tuples, that binds them if neither is bound. */
 void flows_matched(struct flows *flows, uint32_t first, uint32_t client);
+/* Calls that overtake one another go back too; XIDs have soon gone on far beyond that. */
+static inline bool
+flows_have_gone_on(const struct connection *c)
+{
+	return (uint64_t)c->highest_xid - c->lowest_xid > 4 * c->range_back;
+}
+
 /* No XID came again on this connection so far, and not even seemed to. */
-bool flows_clean(const struct flows *flows, uint32_t connection);
+static inline bool
+flows_clean(const struct flows *flows, uint32_t connection)
+{
+	const struct connection *c = flows_at(flows, connection);
+
+	return c->range_back == 0 || flows_have_gone_on(c);
+}
+
+/*
+ * The time after which an XID may come again on this connection, about;
+ * INT64_MAX when XIDs do not come again.
+ */
+static inline int64_t
+flows_reuse_ns(const struct flows *flows, uint32_t connection)
+{
+	const struct connection *c = flows_at(flows, connection);
+	uint64_t range = (uint64_t)c->highest_xid - c->lowest_xid;
+
+	/*
+	 * More ops than XIDs; a few that a capture shows twice are no sign of it, nor
+	 * those of a beginning that was made again and left behind.
+	 */
+	if (c->ops <= range + range / 16 + 2 + (flows_have_gone_on(c) ? c->range_back : 0))
+		return INT64_MAX;
+	return c->cycle_ns == INT64_MAX ? 0 : c->cycle_ns;
+}
+
 /*
  * An op found no counterpart: a translation that no longer finds anything is
  * given up. Calls that the other side has not come to yet do not count; by
  * their XIDs, as a clock may have been set.
  */
 void flows_missed(struct flows *flows, uint32_t connection, uint32_t xid);
-/*
- * The time after which an XID may come again on this connection, about;
- * INT64_MAX when XIDs do not come again.
- */
-int64_t flows_reuse_ns(const struct flows *flows, uint32_t connection);
-
 #endif

@@ -51,11 +51,25 @@ include(struct offset_range *range, int64_t value)
 	range->high_ns = max_ns(range->high_ns, value);
 }
 
+/* No stamp is from before 1970 or behind 2043: then no difference leaves what offset_difference gives. */
+static bool
+is_ordinary(const struct nfs_op *op)
+{
+	return (uint64_t)(op->call_first_ns | op->call_last_ns | op->reply_first_ns | op->reply_last_ns) >> 61 == 0;
+}
+
 bool
 offset_range_of(const struct nfs_op *first, const struct nfs_op *client, struct offset_range *range)
 {
 	if (!op_has(first, OP_TIMES) || !op_has(client, OP_TIMES))
 		return false;
+	if (is_ordinary(first) && is_ordinary(client)) {
+		range->low_ns = range->high_ns = first->call_first_ns - client->call_first_ns;
+		include(range, first->call_last_ns - client->call_last_ns);
+		include(range, first->reply_first_ns - client->reply_first_ns);
+		include(range, first->reply_last_ns - client->reply_last_ns);
+		return true;
+	}
 	range->low_ns = range->high_ns = offset_difference(first->call_first_ns, client->call_first_ns);
 	include(range, offset_difference(first->call_last_ns, client->call_last_ns));
 	include(range, offset_difference(first->reply_first_ns, client->reply_first_ns));
@@ -179,6 +193,19 @@ fits_fully(const struct offset *offset, const struct nfs_op *first, const struct
 		return clean && meets(range, &known, LOOSE_NOISE_NS) ? OFFSET_LOOSE : OFFSET_IMPOSSIBLE;
 	safe = max_ns(safe, max_ns(slack, path_slack_ns(first, client)));
 	return drift_ns(offset->at_ns, first->call_first_ns) > safe ? OFFSET_STALE : OFFSET_FULL;
+}
+
+bool
+offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
+{
+	struct offset_range known, range;
+	int64_t slack;
+
+	if (!offset_range_of(first, client, &range))
+		return false;
+	known = offset_range_at(offset, first->call_first_ns);
+	slack = slack_ns(first, client);
+	return drift_ns(offset->at_ns, first->call_first_ns) <= slack && meets(&range, &known, slack);
 }
 
 enum offset_fit

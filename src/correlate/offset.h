@@ -122,6 +122,8 @@ bool offset_near(const struct offset *offset, const struct nfs_op *first, const 
  */
 enum offset_fit offset_fits(const struct offset *offset, const struct nfs_op *first,
     const struct nfs_op *client, int64_t reuse_ns, bool clean);
+/* True, as it is of most pairs, when that is OFFSET_FULL whatever XIDs do. */
+bool offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client);
 /* The range at another time than that of the last pair: wider, since the clocks may drift meanwhile. */
 struct offset_range offset_range_at(const struct offset *offset, int64_t first_ns);
 /* States what is known for another time. */

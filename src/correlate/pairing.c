@@ -86,7 +86,7 @@ put(struct pairing *p, const struct waiting *waiting)
 	    &flows_at(p->field.flows, waiting->connection)->waiting);
 
 	flows_hold(p->field.flows, waiting->connection);
-	p->field.retransmitted[side] += waiting->op.retransmits > 0;
+	p->field.retransmitted[side] += waiting->op->retransmits > 0;
 	return id;
 }
 
@@ -100,7 +100,7 @@ take(struct pairing *p, unsigned side, uint32_t id)
 		p->next_aged = waiting->next[LINK_AGE];
 	if (side == SIDE_CLIENTS && p->next_connected == id)
 		p->next_connected = waiting->next[LINK_CONNECTION];
-	p->field.retransmitted[side] -= waiting->op.retransmits > 0;
+	p->field.retransmitted[side] -= waiting->op->retransmits > 0;
 	pool_remove(&p->field.pools[side], id, &flows_at(p->field.flows, connection)->waiting);
 	flows_release(p->field.flows, connection, tuple);
 }
@@ -111,7 +111,7 @@ static void
 leave_alone(struct pairing *p, unsigned side, uint32_t id, bool contested)
 {
 	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
-	const struct nfs_op *op = &waiting->op;
+	const struct nfs_op *op = waiting->op;
 	enum match match = side == SIDE_FIRST ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
 
 	if (contested || waiting->contested)
@@ -160,15 +160,15 @@ pair_up(struct pairing *p, const struct waiting *waiting, const struct search *s
 	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
 	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
 	struct offset *offset = &p->field.offsets[client->capture - 1];
-	bool reversed = (offset->roles == ROLES_REVERSED) != op_is_callback(&first->op);
-	bool full = op_has(&first->op, OP_TIMES) && op_has(&client->op, OP_TIMES) &&
-	    (reversed ? are_of_one_copy(&client->op, &first->op) :
-	    are_of_one_copy(&first->op, &client->op));
+	bool reversed = (offset->roles == ROLES_REVERSED) != op_is_callback(first->op);
+	bool full = op_has(first->op, OP_TIMES) && op_has(client->op, OP_TIMES) &&
+	    (reversed ? are_of_one_copy(client->op, first->op) :
+	    are_of_one_copy(first->op, client->op));
 
 	if (offset->known && !search->loose)
-		offset_learn(offset, &first->op, &client->op);
+		offset_learn(offset, first->op, client->op);
 	flows_matched(p->field.flows, first->connection, client->connection);
-	p->sink(p->context, &first->op, &client->op, client->capture,
+	p->sink(p->context, first->op, client->op, client->capture,
 	    full ? MATCH_MATCHED : MATCH_PARTIAL);
 	take(p, other, search->found);
 }
@@ -248,14 +248,14 @@ carry_offset_back(struct pairing *p, unsigned capture)
 		const struct nfs_op *first;
 
 		oldest = id;
-		if (search.op->op.call_first_ns > client_ns)
+		if (search.op->op->call_first_ns > client_ns)
 			continue;
 		search_run(&p->field, &search, false);
 		if (search.found == SLAB_NONE || search.loose)
 			continue;
-		first = &pool_at(&p->field.pools[SIDE_FIRST], search.found)->op;
+		first = pool_at(&p->field.pools[SIDE_FIRST], search.found)->op;
 		offset_move(offset, min_ns(first->call_first_ns, offset->at_ns));
-		offset_learn(offset, first, &search.op->op);
+		offset_learn(offset, first, search.op->op);
 	}
 	return oldest;
 }
@@ -300,7 +300,7 @@ arrive(struct pairing *p, struct waiting *waiting)
 		evict_oldest(p, side, waiting->capture);
 	put(p, waiting);
 	if (side == SIDE_CLIENTS)
-		flows_missed(p->field.flows, waiting->connection, waiting->op.xid);
+		flows_missed(p->field.flows, waiting->connection, waiting->op->xid);
 	translated = translate(p, &search);
 	if (translated != FLOW_NONE)
 		go_through_connection(p, translated);
@@ -312,7 +312,7 @@ pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 {
 	struct waiting waiting;
 
-	waiting.op = *op;
+	waiting.op = op;
 	waiting.call_hash = agree_call_hash(op, p->seed);
 	waiting.serial = ++p->serials;
 	p->ops[capture]++;

@@ -8,7 +8,7 @@ void
 pool_init(struct pool *pool, unsigned captures)
 {
 	*pool = (struct pool){ .mask = FIRST_INDEX - 1 };
-	slab_init(&pool->slab, sizeof(struct waiting));
+	slab_init(&pool->slab, sizeof(struct kept));
 	for (unsigned i = 0; i < 2; i++)
 		pool->heads[i] = g_new0(uint32_t, FIRST_INDEX);
 	pool->ages = g_new0(struct pool_list, captures);
@@ -87,9 +87,8 @@ grow(struct pool *pool)
 }
 
 static void
-drop(struct pool *pool, enum pool_link link, uint32_t *head, uint32_t id)
+drop(struct pool *pool, enum pool_link link, uint32_t *head, const struct waiting *waiting)
 {
-	const struct waiting *waiting = pool_at(pool, id);
 	uint32_t next = waiting->next[link], prev = waiting->prev[link];
 
 	if (prev == SLAB_NONE)
@@ -101,10 +100,8 @@ drop(struct pool *pool, enum pool_link link, uint32_t *head, uint32_t id)
 }
 
 static void
-append(struct pool *pool, enum pool_link link, struct pool_list *list, uint32_t id)
+append(struct pool *pool, enum pool_link link, struct pool_list *list, struct waiting *waiting, uint32_t id)
 {
-	struct waiting *waiting = pool_at(pool, id);
-
 	waiting->next[link] = SLAB_NONE;
 	waiting->prev[link] = list->newest;
 	if (list->newest != SLAB_NONE)
@@ -116,11 +113,11 @@ append(struct pool *pool, enum pool_link link, struct pool_list *list, uint32_t 
 }
 
 static void
-take_out(struct pool *pool, enum pool_link link, struct pool_list *list, uint32_t id)
+take_out(struct pool *pool, enum pool_link link, struct pool_list *list, const struct waiting *waiting, uint32_t id)
 {
 	if (list->newest == id)
-		list->newest = pool_at(pool, id)->prev[link];
-	drop(pool, link, &list->oldest, id);
+		list->newest = waiting->prev[link];
+	drop(pool, link, &list->oldest, waiting);
 	list->count--;
 }
 
@@ -128,16 +125,19 @@ uint32_t
 pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *connected)
 {
 	uint32_t id = slab_take(&pool->slab);
+	struct kept *kept = slab_record(&pool->slab, sizeof *kept, id);
+	struct waiting *own = &kept->waiting;
 
-	if (pool->count > pool->mask / 2 && pool->mask < LARGEST_INDEX - 1)
+	if (pool->count++ > pool->mask / 2 && pool->mask < LARGEST_INDEX - 1)
 		grow(pool);
-	*pool_at(pool, id) = *waiting;
-	push_front(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), id);
-	if (waiting->by_content)
-		push_front(pool, LINK_CONTENT, content_head(pool, waiting->call_hash), id);
-	append(pool, LINK_AGE, &pool->ages[waiting->capture], id);
-	append(pool, LINK_CONNECTION, connected, id);
-	pool->count++;
+	*own = *waiting;
+	kept->op = *waiting->op;
+	own->op = &kept->op;
+	push_front(pool, LINK_EXACT, exact_head(pool, own->tuple, own->call_hash), id);
+	if (own->by_content)
+		push_front(pool, LINK_CONTENT, content_head(pool, own->call_hash), id);
+	append(pool, LINK_AGE, &pool->ages[own->capture], own, id);
+	append(pool, LINK_CONNECTION, connected, own, id);
 	return id;
 }
 
@@ -149,7 +149,7 @@ pool_hide_content(struct pool *pool, uint32_t id)
 	if (!waiting->by_content)
 		return;
 	waiting->by_content = false;
-	drop(pool, LINK_CONTENT, content_head(pool, waiting->call_hash), id);
+	drop(pool, LINK_CONTENT, content_head(pool, waiting->call_hash), waiting);
 }
 
 void
@@ -157,10 +157,11 @@ pool_remove(struct pool *pool, uint32_t id, struct pool_list *connected)
 {
 	const struct waiting *waiting = pool_at(pool, id);
 
-	drop(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), id);
-	pool_hide_content(pool, id);
-	take_out(pool, LINK_AGE, &pool->ages[waiting->capture], id);
-	take_out(pool, LINK_CONNECTION, connected, id);
+	drop(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), waiting);
+	if (waiting->by_content)
+		pool_hide_content(pool, id);
+	take_out(pool, LINK_AGE, &pool->ages[waiting->capture], waiting, id);
+	take_out(pool, LINK_CONNECTION, connected, waiting, id);
 	slab_give_back(&pool->slab, id);
 	pool->count--;
 }

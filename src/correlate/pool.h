@@ -17,7 +17,7 @@ struct pool_list {
 };
 
 struct waiting {
-	struct nfs_op op;
+	const struct nfs_op *op;	/* borrowed; of one that waits the pool's copy */
 	uint64_t call_hash;	/* of XID, program, version, procedure */
 	uint64_t serial;	/* order of arrival, over all captures */
 	uint32_t tuple, connection;	/* numbers of flows.h */
@@ -27,6 +27,11 @@ struct waiting {
 	bool by_content;	/* can be found by its call alone */
 	bool refused;		/* a counterpart agreed in all but its reply or its times */
 	bool contested;		/* one that left might have been its counterpart */
+};
+
+struct kept {
+	struct waiting waiting;
+	struct nfs_op op;
 };
 
 struct pool {
@@ -44,7 +49,7 @@ void pool_clear(struct pool *pool);
 static inline struct waiting *
 pool_at(const struct pool *pool, uint32_t id)
 {
-	return slab_at(&pool->slab, id);
+	return slab_record(&pool->slab, sizeof(struct kept), id);
 }
 
 /* Copies what waits; connected: the list of its connection. */

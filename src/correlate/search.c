@@ -26,7 +26,7 @@ couple(const struct field *field, const struct waiting *one, const struct waitin
 static bool
 all_times(const struct couple *c)
 {
-	return op_has(&c->first->op, OP_TIMES) && op_has(&c->client->op, OP_TIMES);
+	return op_has(c->first->op, OP_TIMES) && op_has(c->client->op, OP_TIMES);
 }
 
 static struct offset_place
@@ -40,9 +40,9 @@ take_sample(struct search *search, const struct couple *c, bool exact)
 {
 	if (search->again || search->samples++ >= SAMPLES_AN_OP)
 		return;
-	offset_sample(c->offset, &c->first->op, &c->client->op, (struct offset_sample){
+	offset_sample(c->offset, c->first->op, c->client->op, (struct offset_sample){
 		.op = { place_of(c->first), place_of(c->client) },
-		.trusted = exact || agree_args_known(&c->first->op, &c->client->op),
+		.trusted = exact || agree_args_known(c->first->op, c->client->op),
 	});
 }
 
@@ -59,7 +59,7 @@ suggest_offset(struct search *search, const struct couple *c, bool exact)
 static enum offset_fit
 fit_unknown(const struct field *field, struct search *search, const struct couple *c, bool exact)
 {
-	if (!offset_near(c->offset, &c->first->op, &c->client->op))
+	if (!offset_near(c->offset, c->first->op, c->client->op))
 		return OFFSET_IMPOSSIBLE;
 	search->fits = true;
 	if (all_times(c))
@@ -78,13 +78,18 @@ static enum offset_fit
 known_fit(const struct field *field, const struct couple *c)
 {
 	uint32_t first = c->first->connection, client = c->client->connection;
-	int64_t reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
-	bool clean = reuse_ns == INT64_MAX && flows_same(field->flows, first, client) &&
+	int64_t reuse_ns;
+	bool clean;
+
+	if (offset_fits_soon(c->offset, c->first->op, c->client->op))
+		return OFFSET_FULL;
+	reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
+	clean = reuse_ns == INT64_MAX && flows_same(field->flows, first, client) &&
 	    flows_clean(field->flows, first) && flows_clean(field->flows, client);
 
 	if (!all_times(c) && !clean && reuse_ns == INT64_MAX)
 		reuse_ns = 0;
-	return offset_fits(c->offset, &c->first->op, &c->client->op, reuse_ns, clean);
+	return offset_fits(c->offset, c->first->op, c->client->op, reuse_ns, clean);
 }
 
 /*
@@ -100,7 +105,7 @@ fit_in_time(const struct field *field, struct search *search, const struct coupl
 		return fit_unknown(field, search, c, exact);
 	fit = known_fit(field, c);
 	search->fits = fit > OFFSET_STALE;
-	if (fit == OFFSET_FULL || !all_times(c) || (!exact && !agree_args_known(&c->first->op, &c->client->op)))
+	if (fit == OFFSET_FULL || !all_times(c) || (!exact && !agree_args_known(c->first->op, c->client->op)))
 		return fit;
 	search->refused |= exact && fit == OFFSET_IMPOSSIBLE;
 	suggest_offset(search, c, exact);
@@ -116,9 +121,9 @@ weigh(struct field *field, struct search *search, struct waiting *candidate, boo
 	enum offset_fit fit;
 
 	field->steps++;
-	if (!agree_args(&c.first->op, &c.client->op))
+	if (!agree_args(c.first->op, c.client->op))
 		return OFFSET_IMPOSSIBLE;
-	if (!agree_reply(&c.first->op, &c.client->op)) {
+	if (!agree_reply(c.first->op, c.client->op)) {
 		search->refused |= c.offset->known && known_fit(field, &c) > OFFSET_STALE;
 		return OFFSET_IMPOSSIBLE;
 	}
@@ -142,19 +147,21 @@ static void
 look_exact(struct field *field, struct search *search, uint32_t tuple)
 {
 	const struct pool *pool = &field->pools[search->other];
-	uint32_t bound = flows_bound(field->flows, search->op->connection);
-	uint32_t id = pool_first_exact(pool, tuple, search->op->call_hash);
+	uint32_t id = pool_first_exact(pool, tuple, search->op->call_hash), bound;
 	struct waiting *candidate;
 
+	if (id == SLAB_NONE)
+		return;
+	bound = flows_bound(field->flows, search->op->connection);
 	for (unsigned i = 0; id != SLAB_NONE && i < CANDIDATES; id = candidate->next[LINK_EXACT]) {
 		enum offset_fit fit;
 		enum rank rank;
 
 		candidate = pool_at(pool, id);
-		if (candidate->tuple != tuple || !agree_call(&candidate->op, &search->op->op))
+		if (candidate->tuple != tuple || !agree_call(candidate->op, search->op->op))
 			continue;
 		i++;
-		if (search->wandering && !may_wander(&candidate->op, &search->op->op))
+		if (search->wandering && !may_wander(candidate->op, search->op->op))
 			continue;
 		fit = weigh(field, search, candidate, true);
 		if (fit <= OFFSET_STALE)
@@ -226,9 +233,13 @@ is_mutual(struct field *field, const struct search *search)
 		.other = search->side,
 		.wandering = search->wandering,
 	};
-	bool bound = flows_bound(field->flows, back.op->connection) == search->op->connection;
+	bool bound;
 	uint32_t others = 0;
 
+	/* As a rule op came just now, and nothing like it waits on its own side. */
+	if (pool_first_exact(&field->pools[back.other], search->op->tuple, back.op->call_hash) == SLAB_NONE)
+		return search->id == SLAB_NONE;
+	bound = flows_bound(field->flows, back.op->connection) == search->op->connection;
 	look_exact(field, &back, search->op->tuple);
 	for (unsigned rank = 0; rank < RANKS; rank++) {
 		others += bound ? back.bound_count[rank] : back.count[rank];
@@ -245,7 +256,7 @@ run_exact(struct field *field, struct search *search, uint32_t tuple)
 	choose(search);
 	if (search->count[RANK_FULL] + search->count[RANK_LOOSE] + search->count[RANK_PARTIAL] == 0 &&
 	    search->side == SIDE_CLIENTS && tuple == search->op->tuple &&
-	    (search->op->op.retransmits > 0 || field->retransmitted[SIDE_FIRST] > 0)) {
+	    (search->op->op->retransmits > 0 || field->retransmitted[SIDE_FIRST] > 0)) {
 		look_at_siblings(field, search);
 		choose(search);
 	}
@@ -266,7 +277,7 @@ look_content(struct field *field, struct search *search, uint32_t fitting[CANDID
 		struct waiting *candidate = pool_at(pool, id);
 
 		next = candidate->next[LINK_CONTENT];
-		if (!agree_call(&candidate->op, &search->op->op))
+		if (!agree_call(candidate->op, search->op->op))
 			continue;
 		if (flows_exact(field->flows, candidate->tuple)) {
 			pool_hide_content(pool, id);
@@ -287,7 +298,7 @@ vote(struct field *field, const struct search *search, const uint32_t fitting[CA
 		const struct ballot ballot = {
 			.connection = { c.first->connection, c.client->connection },
 			.place = { c.first->place, c.client->place },
-			.solid = agree_args_known(&c.first->op, &c.client->op),
+			.solid = agree_args_known(c.first->op, c.client->op),
 			.alone = search->count[RANK_FULL] == 1,
 		};
 

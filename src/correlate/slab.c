@@ -23,7 +23,7 @@ slab_take(struct slab *slab)
 	uint32_t id = slab->free;
 
 	if (id != SLAB_NONE) {
-		slab->free = *(uint32_t *)slab_at(slab, id);
+		slab->free = *(uint32_t *)slab_record(slab, slab->size, id);
 		return id;
 	}
 	if (slab->made >> SLAB_CHUNK_BITS == slab->chunk_count) {
@@ -36,6 +36,6 @@ slab_take(struct slab *slab)
 void
 slab_give_back(struct slab *slab, uint32_t id)
 {
-	*(uint32_t *)slab_at(slab, id) = slab->free;
+	*(uint32_t *)slab_record(slab, slab->size, id) = slab->free;
 	slab->free = id;
 }

@@ -25,14 +25,13 @@ void slab_clear(struct slab *slab);
 uint32_t slab_take(struct slab *slab);
 void slab_give_back(struct slab *slab, uint32_t id);
 
-/* The record of an id that slab_take returned; it never moves. */
+/* The record of an id that slab_take returned; it never moves. size: that of the slab, which the compiler shall know. */
 static inline void *
-slab_at(const struct slab *slab, uint32_t id)
+slab_record(const struct slab *slab, size_t size, uint32_t id)
 {
 	uint32_t index = id - 1;
 
-	return slab->chunks[index >> SLAB_CHUNK_BITS] +
-	    slab->size * (index & ((1u << SLAB_CHUNK_BITS) - 1));
+	return slab->chunks[index >> SLAB_CHUNK_BITS] + size * (index & ((1u << SLAB_CHUNK_BITS) - 1));
 }
 
 #endif
