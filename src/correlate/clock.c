@@ -230,20 +230,25 @@ queue_at(const struct clock_stage *stage, size_t place)
 	return &stage->queue[(stage->head + place) & (stage->room - 1)];
 }
 
+static G_GNUC_NO_INLINE void
+queue_grow(struct clock_stage *stage)
+{
+	size_t room = stage->room == 0 ? QUEUE_FIRST : 2 * stage->room;
+	struct op_pair *queue = g_new(struct op_pair, room);
+
+	for (size_t i = 0; i < stage->waiting; i++)
+		queue[i] = *queue_at(stage, i);
+	g_free(stage->queue);
+	stage->queue = queue;
+	stage->room = room;
+	stage->head = 0;
+}
+
 struct op_pair *
 clock_stage_room(struct clock_stage *stage)
 {
-	if (stage->waiting == stage->room) {
-		size_t room = stage->room == 0 ? QUEUE_FIRST : 2 * stage->room;
-		struct op_pair *queue = g_new(struct op_pair, room);
-
-		for (size_t i = 0; i < stage->waiting; i++)
-			queue[i] = *queue_at(stage, i);
-		g_free(stage->queue);
-		stage->queue = queue;
-		stage->room = room;
-		stage->head = 0;
-	}
+	if (stage->waiting == stage->room)
+		queue_grow(stage);
 	return queue_at(stage, stage->waiting);
 }
 
@@ -649,8 +654,9 @@ push_waiting(struct clock_stage *stage, struct op_pair *pair)
 	stage->waiting++;
 	if (is_matched(pair)) {
 		measure(pair);
-		resolution_learn(&stage->resolution[PAIR_SERVER], &pair->op[PAIR_SERVER]);
-		resolution_learn(&stage->resolution[PAIR_CLIENT], &pair->op[PAIR_CLIENT]);
+		for (unsigned side = 0; side < 2; side++)
+			if (stage->resolution[side].unit_ns > 1)
+				resolution_learn(&stage->resolution[side], &pair->op[side]);
 		raise_frames(stage->last_frame, pair);
 	}
 	read_on(stage);
@@ -665,12 +671,10 @@ push_waiting(struct clock_stage *stage, struct op_pair *pair)
 }
 
 void
-clock_stage_push(struct clock_stage *stage, const struct op_pair *pair)
+clock_stage_push_room(struct clock_stage *stage)
 {
-	struct op_pair *own = clock_stage_room(stage);
+	struct op_pair *own = queue_at(stage, stage->waiting);
 
-	if (pair != own)
-		*own = *pair;
 	if (stage->mode != CLOCK_NONE && (stage->waiting > 0 || is_matched(own))) {
 		push_waiting(stage, own);
 		return;
@@ -678,6 +682,13 @@ clock_stage_push(struct clock_stage *stage, const struct op_pair *pair)
 	if (is_matched(own))
 		measure(own);
 	stage->sink(stage->context, own);
+}
+
+void
+clock_stage_push(struct clock_stage *stage, const struct op_pair *pair)
+{
+	*clock_stage_room(stage) = *pair;
+	clock_stage_push_room(stage);
 }
 
 void

@@ -44,9 +44,11 @@ struct clock_facts {
  */
 struct clock_stage *clock_stage_new(enum clock_mode mode, int64_t given_ns, pair_sink_fn *sink, void *context);
 void clock_stage_free(struct clock_stage *stage);
-/* Where the next pair may be written, of undefined content: a pair that is pushed from there is not copied. */
+/* Where the next pair is written, of undefined content. */
 struct op_pair *clock_stage_room(struct clock_stage *stage);
-/* A matched pair has all times; other pairs pass through in their place. pair is borrowed. */
+/* The pair that was written there goes in. A matched one has all times; others pass through in their place. */
+void clock_stage_push_room(struct clock_stage *stage);
+/* The same with a pair that is written elsewhere, borrowed. */
 void clock_stage_push(struct clock_stage *stage, const struct op_pair *pair);
 /* Nothing follows: what waits is emitted. */
 void clock_stage_finish(struct clock_stage *stage);

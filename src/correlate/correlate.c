@@ -162,7 +162,7 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 	if (pair->has[PAIR_SERVER] && op_is_callback(&pair->op[PAIR_CLIENT]))
 		emit_callback(c, pair);
 	else
-		clock_stage_push(clock, pair);
+		clock_stage_push_room(clock);
 }
 
 /* For good: what comes later only tells that it was wrong. */

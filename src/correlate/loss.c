@@ -415,6 +415,8 @@ touches(const struct loss *loss, unsigned server, unsigned client, const struct 
 	for (unsigned side = 0; side < 2; side++) {
 		const struct nfs_op *op = &pair->op[side];
 
+		if (events[side]->made == 0)
+			continue;
 		if (is_touched(events[side], op, op->call_direction, op->call_first_ns) ||
 		    is_touched(events[side], op, !op->call_direction, op->reply_first_ns))
 			return true;

@@ -78,9 +78,7 @@ polygon_copy(struct polygon *to, const struct polygon *from)
 		if (from->has[upper])
 			to->first[upper] = from->first[upper];
 	}
-	memcpy(to->a, from->a, n * sizeof(to->a[0]));
-	memcpy(to->b, from->b, n * sizeof(to->b[0]));
-	memcpy(to->edge, from->edge, n * sizeof(to->edge[0]));
+	memcpy(to->corner, from->corner, n * sizeof to->corner[0]);
 	to->band = from->band;
 	to->band_reach = from->band_reach;
 	to->band_is_old = from->band_is_old;
@@ -92,14 +90,21 @@ polygon_known(const struct polygon *polygon)
 	return polygon->corners > 0;
 }
 
+/* What the line that the corner stands for says of a time. */
+static inline double
+value_at(const struct polygon_corner *corner, double at)
+{
+	return corner->a + corner->b * at;
+}
+
 /* The least and the greatest value at one time. */
 static void
 extent(const struct polygon *polygon, double at, double *low, double *high)
 {
-	double least = polygon->a[0] + polygon->b[0] * at, greatest = least;
+	double least = value_at(&polygon->corner[0], at), greatest = least;
 
 	for (unsigned i = 1; i < polygon->corners; i++) {
-		double value = polygon->a[i] + polygon->b[i] * at;
+		double value = value_at(&polygon->corner[i], at);
 
 		least = value < least ? value : least;
 		greatest = value > greatest ? value : greatest;
@@ -157,15 +162,50 @@ polygon_effect(const struct polygon *polygon, const struct bound *bound)
 	return (bound->upper ? low > line.limit : high < line.limit) ? BOUND_CONTRADICTS : BOUND_CUTS;
 }
 
+/* Where two edges that do not follow one another meet, in front of and behind the one between them. */
+static bool
+neighbours_meet(const struct polygon *polygon, unsigned i, double *a, double *b)
+{
+	unsigned n = polygon->corners;
+	const struct polygon_line *edge = &polygon->corner[i].edge;
+	const struct polygon_line *before = &polygon->corner[i == 0 ? n - 1 : i - 1].edge;
+	const struct polygon_line *after = &polygon->corner[i + 1 == n ? 0 : i + 1].edge;
+
+	if (edge->is_slope || before->is_slope || after->is_slope || before->at == after->at)
+		return false;
+	*b = (before->limit - after->limit) / (before->at - after->at);
+	*a = before->limit - *b * before->at;
+	return true;
+}
+
+/* How far the neighbours of an edge reach beyond it when it is gone; negative when they do not meet. */
+static double
+excess(const struct polygon *polygon, unsigned i)
+{
+	const struct polygon_line *edge = &polygon->corner[i].edge;
+	double a, b, beyond;
+
+	if (!neighbours_meet(polygon, i, &a, &b))
+		return -1;
+	beyond = a + b * edge->at - edge->limit;
+	return edge->upper ? beyond : -beyond;
+}
+
+static void
+renew_excess(struct polygon *polygon, unsigned i)
+{
+	polygon->corner[i].excess = excess(polygon, i);
+}
+
 /* Adds the corner where a line has this slope, and the edge that leaves it. */
 static void
 add_corner(struct polygon *polygon, const struct polygon_line *on, double slope, const struct polygon_line *edge)
 {
-	unsigned i = polygon->corners++;
-
-	polygon->a[i] = on->limit - slope * on->at;
-	polygon->b[i] = slope;
-	polygon->edge[i] = *edge;
+	polygon->corner[polygon->corners++] = (struct polygon_corner){
+		.a = on->limit - slope * on->at,
+		.b = slope,
+		.edge = *edge,
+	};
 }
 
 /*
@@ -201,6 +241,8 @@ start(struct polygon *polygon)
 		add_corner(polygon, &lower, crossing, &upper);
 	if (left)
 		add_corner(polygon, &upper, -slope_max, &flattest);
+	for (unsigned i = 0; i < polygon->corners; i++)
+		renew_excess(polygon, i);
 }
 
 /* While bounds of one direction are missing only the best one of the other is kept. */
@@ -225,78 +267,96 @@ begin(struct polygon *polygon, const struct bound *bound)
 }
 
 /* Where the edge from corner i, whose one end is outside, meets the line. */
-static void
-meet(const struct polygon *polygon, unsigned i, unsigned outside, const struct polygon_line *line,
-    double *a, double *b)
+static struct polygon_corner
+meet(const struct polygon *polygon, unsigned i, unsigned outside, const struct polygon_line *line)
 {
-	const struct polygon_line *edge = &polygon->edge[i];
+	const struct polygon_line *edge = &polygon->corner[i].edge;
 	unsigned next = i + 1 == polygon->corners ? 0 : i + 1;
-	bool rising = polygon->b[i] < polygon->b[next];
-	double least = polygon->b[rising ? i : next], most = polygon->b[rising ? next : i];
+	double slope = polygon->corner[i].b, least = polygon->corner[next].b, most = slope;
 	const struct polygon_line *exact = line;
-	double slope;
 
+	if (slope < least) {
+		most = least;
+		least = slope;
+	}
 	if (edge->is_slope)
 		slope = edge->limit;
 	else if (edge->at == line->at)
-		slope = polygon->b[outside];	/* the same line but for rounding */
+		slope = polygon->corner[outside].b;	/* the same line but for rounding */
 	else {
 		slope = (line->limit - edge->limit) / (line->at - edge->at);
 		if (fabs(edge->at) < fabs(line->at))
 			exact = edge;
 	}
 	slope = slope < least ? least : slope > most ? most : slope;
-	*a = exact->limit - slope * exact->at;
-	*b = slope;
+	return (struct polygon_corner){ .a = exact->limit - slope * exact->at, .b = slope };
 }
 
-/* How far the neighbours of an edge reach beyond it when it is gone; negative when they do not meet. */
-static double
-excess(const struct polygon *polygon, unsigned i, double *a, double *b)
-{
-	unsigned n = polygon->corners;
-	const struct polygon_line *edge = &polygon->edge[i];
-	const struct polygon_line *before = &polygon->edge[i == 0 ? n - 1 : i - 1];
-	const struct polygon_line *after = &polygon->edge[i + 1 == n ? 0 : i + 1];
-	double beyond;
-
-	if (edge->is_slope || before->is_slope || after->is_slope || before->at == after->at)
-		return -1;
-	*b = (before->limit - after->limit) / (before->at - after->at);
-	*a = before->limit - *b * before->at;
-	beyond = *a + *b * edge->at - edge->limit;
-	return edge->upper ? beyond : -beyond;
-}
-
-/* Drops the edge whose absence adds least. */
-static void
+/* Drops the edge whose absence adds least. The place of the corner that goes with it, of one in front; else that of none. */
+static unsigned
 make_room(struct polygon *polygon)
 {
+	struct polygon_corner *corner = polygon->corner;
 	unsigned n = polygon->corners, least = n, next;
-	double best = 0, best_a = 0, best_b = 0;
+	double a, b;
 
-	for (unsigned i = 0; i < n; i++) {
-		double a, b;
-		double size = excess(polygon, i, &a, &b);
-
-		if (size < 0 || (least < n && size >= best))
-			continue;
-		best = size;
-		best_a = a;
-		best_b = b;
-		least = i;
-	}
-	if (least == n)
-		return;
+	for (unsigned i = 0; i < n; i++)
+		if (corner[i].excess >= 0 && (least == n || corner[i].excess < corner[least].excess))
+			least = i;
+	if (least == n || !neighbours_meet(polygon, least, &a, &b))
+		return POLYGON_CORNERS;
 	next = least + 1 == n ? 0 : least + 1;
 	/* The edge's two corners become one, from which the next edge starts. */
-	polygon->a[next] = best_a;
-	polygon->b[next] = best_b;
-	polygon->corners--;
-	memmove(&polygon->a[least], &polygon->a[least + 1], (n - 1 - least) * sizeof(polygon->a[0]));
-	memmove(&polygon->b[least], &polygon->b[least + 1], (n - 1 - least) * sizeof(polygon->b[0]));
-	memmove(&polygon->edge[least], &polygon->edge[least + 1], (n - 1 - least) * sizeof(polygon->edge[0]));
+	corner[next].a = a;
+	corner[next].b = b;
+	n = --polygon->corners;
+	memmove(&corner[least], &corner[least + 1], (n - least) * sizeof corner[0]);
+	renew_excess(polygon, least == 0 ? n - 1 : least - 1);
+	renew_excess(polygon, least == n ? 0 : least);
 	polygon->band = (struct polygon_band){ 0 };
+	return least;
+}
+
+static bool
+is_behind_line(const struct polygon_corner *corner, const struct polygon_line *line)
+{
+	double value = value_at(corner, line->at);
+
+	return line->upper ? value > line->limit : value < line->limit;
+}
+
+/* A bit for each corner: set when it lies behind the line. */
+static uint32_t
+behind(const struct polygon *polygon, const struct polygon_line *line)
+{
+	unsigned n = polygon->corners;
+	uint32_t bits = 0;
+
+	if (line->upper)
+		for (unsigned i = 0; i < n; i++)
+			bits |= (uint32_t)(value_at(&polygon->corner[i], line->at) > line->limit) << i;
+	else
+		for (unsigned i = 0; i < n; i++)
+			bits |= (uint32_t)(value_at(&polygon->corner[i], line->at) < line->limit) << i;
+	return bits;
+}
+
+/* The same once a corner is gone, behind which the next one is another. */
+static uint32_t
+without(uint32_t bits, unsigned gone, const struct polygon *polygon, const struct polygon_line *line)
+{
+	unsigned next = gone == polygon->corners ? 0 : gone;
+	uint32_t in_front = ((uint32_t)1 << gone) - 1;
+
+	bits = (bits & in_front) | (bits >> 1 & ~in_front);
+	bits &= ~((uint32_t)1 << next);
+	return bits | (uint32_t)is_behind_line(&polygon->corner[next], line) << next;
+}
+
+static uint32_t
+all_bits(unsigned corners)
+{
+	return (uint32_t)(((uint64_t)1 << corners) - 1);
 }
 
 /*
@@ -305,42 +365,46 @@ make_room(struct polygon *polygon)
  * stays, which is the safe side.
  */
 static void
-clip(struct polygon *polygon, const struct polygon_line *line)
+clip(struct polygon *polygon, const struct polygon_line *line, uint32_t outside)
 {
-	struct polygon old;
-	bool outside[POLYGON_CORNERS];
-	unsigned n, first = 0, last, inside;
+	struct polygon_corner *corner = polygon->corner;
+	struct polygon_corner moved[POLYGON_CORNERS], in, out;
+	unsigned n, first, last, inside;
+	uint32_t ends;
 
-	if (polygon->corners == POLYGON_CORNERS)
-		make_room(polygon);
-	n = polygon->corners;
-	for (unsigned i = 0; i < n; i++) {
-		double value = polygon->a[i] + polygon->b[i] * line->at;
+	if (polygon->corners == POLYGON_CORNERS) {
+		unsigned gone = make_room(polygon);
 
-		outside[i] = line->upper ? value > line->limit : value < line->limit;
+		if (gone < POLYGON_CORNERS)
+			outside = without(outside, gone, polygon, line);
 	}
-	while (first < n && !(outside[first] && !outside[first == 0 ? n - 1 : first - 1]))
-		first++;
-	if (first == n)
+	n = polygon->corners;
+	if (outside == 0 || outside == all_bits(n))
 		return;
-	for (last = first; outside[last + 1 == n ? 0 : last + 1];)
-		last = last + 1 == n ? 0 : last + 1;
+	first = (unsigned)__builtin_ctz(outside & ~(outside << 1 | outside >> (n - 1)));
+	ends = outside & ~(outside >> 1 | outside << (n - 1));
+	last = (unsigned)__builtin_ctz(ends >> first != 0 ? ends >> first << first : ends);
 	inside = n - 1 - (last + n - first) % n;
 	if (inside + 2 > POLYGON_CORNERS)
 		return;
-	polygon_copy(&old, polygon);
-	meet(&old, first == 0 ? n - 1 : first - 1, first, line, &polygon->a[0], &polygon->b[0]);
-	polygon->edge[0] = *line;
-	meet(&old, last, last, line, &polygon->a[1], &polygon->b[1]);
-	polygon->edge[1] = old.edge[last];
-	for (unsigned i = 0; i < inside; i++) {
-		unsigned from = (last + 1 + i) % n;
-
-		polygon->a[i + 2] = old.a[from];
-		polygon->b[i + 2] = old.b[from];
-		polygon->edge[i + 2] = old.edge[from];
+	in = meet(polygon, first == 0 ? n - 1 : first - 1, first, line);
+	in.edge = *line;
+	out = meet(polygon, last, last, line);
+	out.edge = corner[last].edge;
+	/* Behind the two new corners those inside, from the one that follows on. */
+	if (first <= last) {
+		memcpy(moved, corner, first * sizeof corner[0]);
+		memmove(&corner[2], &corner[last + 1], (inside - first) * sizeof corner[0]);
+		memcpy(&corner[2 + inside - first], moved, first * sizeof corner[0]);
+	} else {
+		memmove(&corner[2], &corner[last + 1], inside * sizeof corner[0]);
 	}
+	corner[0] = in;
+	corner[1] = out;
 	polygon->corners = inside + 2;
+	for (unsigned i = 0; i < 2; i++)
+		renew_excess(polygon, i);
+	renew_excess(polygon, inside + 1);
 	polygon->band_is_old = true;
 }
 
@@ -366,10 +430,10 @@ gains_little(const struct polygon *polygon, const struct bound *bound, double at
 	unsigned n = polygon->corners, i = 0;
 
 	if (bound->upper)
-		while (i < n && polygon->a[i] + polygon->b[i] * at - gain_ns <= limit)
+		while (i < n && value_at(&polygon->corner[i], at) - gain_ns <= limit)
 			i++;
 	else
-		while (i < n && polygon->a[i] + polygon->b[i] * at + gain_ns >= limit)
+		while (i < n && value_at(&polygon->corner[i], at) + gain_ns >= limit)
 			i++;
 	return n > 0 && i == n;
 }
@@ -378,8 +442,10 @@ gains_little(const struct polygon *polygon, const struct bound *bound, double at
 static void
 renew_band(struct polygon *polygon, double at)
 {
+	double longer = polygon->band_reach * band_growth;
+
 	if (!band_covers(&polygon->band, at))
-		polygon->band_reach = fmin(polygon->band_reach * band_growth, band_most_ns);
+		polygon->band_reach = longer < band_most_ns ? longer : band_most_ns;
 	else if (!polygon->band_is_old && polygon->band_reach > band_least_ns)
 		polygon->band_reach /= 2;
 	else if (!polygon->band_is_old)
@@ -403,32 +469,49 @@ polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned c
 	return true;
 }
 
+/* Takes in one bound; what it did. old: where the polygon as it was is put before it is changed, or NULL. */
+static enum bound_effect
+cut(struct polygon *polygon, const struct bound *bound, struct polygon *old)
+{
+	struct polygon_line line;
+	uint32_t outside;
+
+	if (polygon->corners == 0) {
+		enum bound_effect effect = polygon_effect(polygon, bound);
+
+		if (effect == BOUND_CUTS && old != NULL)
+			polygon_copy(old, polygon);
+		if (effect == BOUND_CUTS)
+			begin(polygon, bound);
+		return effect;
+	}
+	line = line_of(polygon, bound);
+	outside = behind(polygon, &line);
+	if (outside == 0)
+		return BOUND_LOOSE;
+	if (outside == all_bits(polygon->corners))
+		return BOUND_CONTRADICTS;
+	if (old != NULL)
+		polygon_copy(old, polygon);
+	clip(polygon, &line, outside);
+	return BOUND_CUTS;
+}
+
 bool
 polygon_cut(struct polygon *polygon, const struct bound *bound, unsigned count)
 {
 	struct polygon old;
-	bool saved = false;
+	bool changed = false;
 
 	for (unsigned i = 0; i < count; i++) {
-		enum bound_effect effect = polygon_effect(polygon, &bound[i]);
+		enum bound_effect effect = cut(polygon, &bound[i], changed || i + 1 == count ? NULL : &old);
 
 		if (effect == BOUND_CONTRADICTS) {
-			if (saved)
+			if (changed)
 				polygon_copy(polygon, &old);
 			return false;
 		}
-		if (effect == BOUND_LOOSE)
-			continue;
-		if (!saved && i + 1 < count)
-			polygon_copy(&old, polygon);
-		saved = true;
-		if (polygon->corners == 0)
-			begin(polygon, &bound[i]);
-		else {
-			struct polygon_line line = line_of(polygon, &bound[i]);
-
-			clip(polygon, &line);
-		}
+		changed |= effect == BOUND_CUTS;
 	}
 	return true;
 }
@@ -542,8 +625,8 @@ polygon_drift(const struct polygon *polygon, int64_t *low_ppb, int64_t *high_ppb
 	if (polygon->corners == 0)
 		return false;
 	for (unsigned i = 0; i < polygon->corners; i++) {
-		low = polygon->b[i] < low ? polygon->b[i] : low;
-		high = polygon->b[i] > high ? polygon->b[i] : high;
+		low = polygon->corner[i].b < low ? polygon->corner[i].b : low;
+		high = polygon->corner[i].b > high ? polygon->corner[i].b : high;
 	}
 	*low_ppb = outward(0, low * 1e9 - 1e-6, -1);
 	*high_ppb = outward(0, high * 1e9 + 1e-6, 1);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { POLYGON_CORNERS = 32 };
+enum { POLYGON_CORNERS = 32 };	/* the bits of a uint32_t */
 
 /* At that time the offset is at most (upper) or at least that much. */
 struct bound {
@@ -25,6 +25,13 @@ struct bound {
 struct polygon_line {
 	double at, limit;
 	bool is_slope, upper;
+};
+
+/* A corner, and the edge from it to the next one. */
+struct polygon_corner {
+	double a, b;
+	struct polygon_line edge;
+	double excess;		/* how far the edge's neighbours reach beyond it if it goes; negative: they do not meet */
 };
 
 /*
@@ -42,8 +49,7 @@ struct polygon {
 	unsigned corners;		/* 0: bounds of one direction at most */
 	bool has[2];			/* of the directions, while there are no corners */
 	struct polygon_line first[2];
-	double a[POLYGON_CORNERS], b[POLYGON_CORNERS];
-	struct polygon_line edge[POLYGON_CORNERS];	/* from this corner to the next */
+	struct polygon_corner corner[POLYGON_CORNERS];
 	struct polygon_band band;
 	double band_reach;		/* nanoseconds that the next one goes on */
 	bool band_is_old;		/* there were cuts */

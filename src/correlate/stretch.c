@@ -37,19 +37,6 @@ stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 }
 
 bool
-is_behind(const struct op_pair *pair, const uint64_t frame[2])
-{
-	return pair->op[PAIR_SERVER].call_order > frame[PAIR_SERVER] &&
-	    pair->op[PAIR_CLIENT].call_order > frame[PAIR_CLIENT];
-}
-
-bool
-stretch_holds(const struct stretch *stretch, const struct op_pair *pair)
-{
-	return !stretch->follows || is_behind(pair, stretch->change_frame);
-}
-
-bool
 stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsigned bounds)
 {
 	for (unsigned i = 0; i < bounds; i++)

@@ -50,9 +50,20 @@ struct stretch {
 /* Nothing is known. change_frame: of the change before it; NULL when there was none. */
 void stretch_init(struct stretch *stretch, const uint64_t change_frame[2]);
 /* True when the call began, on both hosts, after these frames. */
-bool is_behind(const struct op_pair *pair, const uint64_t frame[2]);
+static inline bool
+is_behind(const struct op_pair *pair, const uint64_t frame[2])
+{
+	return pair->op[PAIR_SERVER].call_order > frame[PAIR_SERVER] &&
+	    pair->op[PAIR_CLIENT].call_order > frame[PAIR_CLIENT];
+}
+
 /* True when the change before the stretch cannot have touched the pair. */
-bool stretch_holds(const struct stretch *stretch, const struct op_pair *pair);
+static inline bool
+stretch_holds(const struct stretch *stretch, const struct op_pair *pair)
+{
+	return !stretch->follows || is_behind(pair, stretch->change_frame);
+}
+
 /* True when one of the bounds, by itself, leaves no recent line. */
 bool stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsigned bounds);
 /* Takes in the bounds of a pair; false, with nothing changed, when they leave no recent line. */
