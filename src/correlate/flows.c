@@ -121,22 +121,6 @@ flows_forget_tuple(struct flows *flows, uint32_t id)
 }
 
 uint32_t
-flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op)
-{
-	const struct connection *c = flows_at(flows, connection);
-	uint32_t tuple = c->tuple;
-	struct tuple *t = flows_tuple_at(flows, tuple);
-
-	if (!is_tuple_of(t, op)) {
-		tuple = find_tuple(flows, op);
-		t = flows_tuple_at(flows, tuple);
-	}
-	t->seen[c->capture != 0] = true;
-	t->uses++;
-	return tuple;
-}
-
-uint32_t
 flows_sibling(const struct flows *flows, uint32_t tuple, uint32_t after)
 {
 	const struct tuple *own = flows_tuple_at(flows, tuple), *t;
@@ -297,11 +281,13 @@ follow_xid(struct connection *c, const struct nfs_op *op)
 	}
 }
 
-uint32_t
-flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
+void
+flows_place(struct flows *flows, struct waiting *waiting)
 {
-	uint32_t id = find_connection(flows, capture, op);
+	const struct nfs_op *op = waiting->op;
+	uint32_t id = find_connection(flows, waiting->capture, op), tuple;
 	struct connection *c = flows_at(flows, id);
+	struct tuple *t;
 
 	if (c->waiting.count == 0 && flows->idle.newest != id) {
 		idle_remove(flows, id);
@@ -309,7 +295,17 @@ flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 	}
 	if (c->ops++ > 0)
 		follow_xid(c, op);
-	return id;
+	tuple = c->tuple;
+	t = flows_tuple_at(flows, tuple);
+	if (!is_tuple_of(t, op)) {
+		tuple = find_tuple(flows, op);
+		t = flows_tuple_at(flows, tuple);
+	}
+	t->seen[waiting->capture != 0] = true;
+	t->uses++;
+	waiting->connection = id;
+	waiting->place = c->ops;
+	waiting->tuple = tuple;
 }
 
 void

@@ -73,10 +73,14 @@ struct flows {
 struct flows *flows_new(uint64_t seed);
 void flows_free(struct flows *flows);
 
-/* The connection of op, made when new; its numbers of ops and XIDs follow. */
-uint32_t flows_connection(struct flows *flows, unsigned capture, const struct nfs_op *op);
-/* The tuple of op: its connection's, or that of another on which a copy came. In use until it is released or dropped. */
-uint32_t flows_tuple(struct flows *flows, uint32_t connection, const struct nfs_op *op);
+/*
+ * Sets connection, place and tuple of an op whose capture is set. A connection is
+ * made when it is new; its numbers of ops and XIDs follow. The tuple is its
+ * connection's, or that of another on which a copy came; it is in use until it is
+ * released or dropped.
+ */
+void flows_place(struct flows *flows, struct waiting *waiting);
+
 static inline struct connection *
 flows_at(const struct flows *flows, uint32_t connection)
 {

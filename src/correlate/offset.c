@@ -8,7 +8,6 @@
 enum {
 	FIRST_TRIAL = 32,
 	FIRST_STEP_TRIAL = 8,
-	TIMED_TRIAL_SAMPLES = 8,
 	STAMP_NOISE_NS = 1000,		/* resolution of ordinary captures */
 };
 /* Without XID reuse no other call can be meant; this only keeps the absurd out. */
@@ -196,16 +195,17 @@ fits_fully(const struct offset *offset, const struct nfs_op *first, const struct
 }
 
 bool
-offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
+offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
+    struct offset_range *range)
 {
-	struct offset_range known, range;
+	struct offset_range known;
 	int64_t slack;
 
-	if (!offset_range_of(first, client, &range))
+	if (!offset_range_of(first, client, range))
 		return false;
 	known = offset_range_at(offset, first->call_first_ns);
 	slack = slack_ns(first, client);
-	return drift_ns(offset->at_ns, first->call_first_ns) <= slack && meets(&range, &known, slack);
+	return drift_ns(offset->at_ns, first->call_first_ns) <= slack && meets(range, &known, slack);
 }
 
 enum offset_fit
@@ -247,16 +247,22 @@ void
 offset_learn(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
 {
 	struct offset_range range;
+
+	if (offset_range_of(first, client, &range))
+		offset_learn_range(offset, first->call_first_ns, range);
+}
+
+void
+offset_learn_range(struct offset *offset, int64_t first_ns, struct offset_range range)
+{
 	int64_t drift;
 
-	if (!offset_range_of(first, client, &range))
-		return;
 	/* A call that a step was in the middle of fits what is known and what is suspected alike. */
 	if (offset->sample_count == 0 || !meets(&range, &offset->samples[offset->sample_count - 1].range, 0))
 		forget_suspects(offset);
-	if (first->call_first_ns > offset->at_ns)
-		offset_move(offset, first->call_first_ns);
-	drift = drift_ns(first->call_first_ns, offset->at_ns);
+	if (first_ns > offset->at_ns)
+		offset_move(offset, first_ns);
+	drift = drift_ns(first_ns, offset->at_ns);
 	range.low_ns -= drift;
 	range.high_ns += drift;
 	if (range.low_ns > offset->range.high_ns) {
@@ -298,16 +304,4 @@ offset_sample(struct offset *offset, const struct nfs_op *first, const struct nf
 	if (offset->sample_count == 0 || sample.op[1].serial < offset->first_client)
 		offset->first_client = sample.op[1].serial;
 	offset->samples[offset->sample_count++] = sample;
-}
-
-bool
-offset_due(const struct offset *offset)
-{
-	uint32_t count = offset->sample_count;
-
-	if (offset->known)
-		return offset->suspects >= offset->next_trial;
-	return count >= offset->next_trial || (count >= TIMED_TRIAL_SAMPLES &&
-	    offset_difference(offset->samples[count - 1].at_ns, offset->samples[0].at_ns) >=
-	    offset->next_trial_ns);
 }

@@ -21,7 +21,10 @@
 /* What is assumed of two clocks before anything is known. */
 #define OFFSET_ASSUMED_NS (120 * (int64_t)NS_PER_S)
 
-enum { OFFSET_SAMPLES = 2048 };
+enum {
+	OFFSET_SAMPLES = 2048,
+	OFFSET_TIMED_TRIAL = 8,		/* samples that are enough for a trial when it is time for one */
+};
 
 struct offset_range {
 	int64_t low_ns, high_ns;
@@ -122,14 +125,17 @@ bool offset_near(const struct offset *offset, const struct nfs_op *first, const 
  */
 enum offset_fit offset_fits(const struct offset *offset, const struct nfs_op *first,
     const struct nfs_op *client, int64_t reuse_ns, bool clean);
-/* True, as it is of most pairs, when that is OFFSET_FULL whatever XIDs do. */
-bool offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client);
+/* True, as it is of most pairs, when that is OFFSET_FULL whatever XIDs do; range is that of the two then. */
+bool offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
+    struct offset_range *range);
 /* The range at another time than that of the last pair: wider, since the clocks may drift meanwhile. */
 struct offset_range offset_range_at(const struct offset *offset, int64_t first_ns);
 /* States what is known for another time. */
 void offset_move(struct offset *offset, int64_t first_ns);
 /* A pair that fits was matched: narrows the range. The offset is known. */
 void offset_learn(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client);
+/* The same by their range; first_ns: when the first capture saw the call. */
+void offset_learn_range(struct offset *offset, int64_t first_ns, struct offset_range range);
 
 /*
  * A pair of ops that agree in all but time. sample's places and trusted are
@@ -142,7 +148,18 @@ void offset_sample(struct offset *offset, const struct nfs_op *first, const stru
  * True when enough samples have come for another trial. Trials are few: each
  * one waits for twice as many samples as the one before.
  */
-bool offset_due(const struct offset *offset);
+static inline bool
+offset_due(const struct offset *offset)
+{
+	uint32_t count = offset->sample_count;
+
+	if (offset->known)
+		return offset->suspects >= offset->next_trial;
+	return count >= offset->next_trial || (count >= OFFSET_TIMED_TRIAL &&
+	    offset_difference(offset->samples[count - 1].at_ns, offset->samples[0].at_ns) >=
+	    offset->next_trial_ns);
+}
+
 /*
  * Looks for the one offset that explains at least two in three of the calls
  * among the samples, `least` of them or more, and no small part of what their

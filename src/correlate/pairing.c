@@ -152,25 +152,38 @@ are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
 	    !(client->flags & OP_CALL_TIME_FILLED) && !(server->flags & OP_REPLY_TIME_FILLED);
 }
 
+/* Hands on the pair with the op of the other side that waits; its times were learned from. */
 static void
-pair_up(struct pairing *p, const struct waiting *waiting, const struct search *search)
+join(struct pairing *p, const struct waiting *waiting, uint32_t found)
 {
 	unsigned side = search_side(waiting), other = SIDES - 1 - side;
-	const struct waiting *partner = pool_at(&p->field.pools[other], search->found);
+	const struct waiting *partner = pool_at(&p->field.pools[other], found);
 	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
 	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
-	struct offset *offset = &p->field.offsets[client->capture - 1];
+	const struct offset *offset = &p->field.offsets[client->capture - 1];
 	bool reversed = (offset->roles == ROLES_REVERSED) != op_is_callback(first->op);
 	bool full = op_has(first->op, OP_TIMES) && op_has(client->op, OP_TIMES) &&
 	    (reversed ? are_of_one_copy(client->op, first->op) :
 	    are_of_one_copy(first->op, client->op));
 
-	if (offset->known && !search->loose)
-		offset_learn(offset, first->op, client->op);
 	flows_matched(p->field.flows, first->connection, client->connection);
 	p->sink(p->context, first->op, client->op, client->capture,
 	    full ? MATCH_MATCHED : MATCH_PARTIAL);
-	take(p, other, search->found);
+	take(p, other, found);
+}
+
+static void
+pair_up(struct pairing *p, const struct waiting *waiting, const struct search *search)
+{
+	unsigned side = search_side(waiting);
+	const struct waiting *partner = pool_at(&p->field.pools[SIDES - 1 - side], search->found);
+	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
+	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
+	struct offset *offset = &p->field.offsets[client->capture - 1];
+
+	if (offset->known && !search->loose)
+		offset_learn(offset, first->op, client->op);
+	join(p, waiting, search->found);
 }
 
 /* ---- ops that wait, once more ---- */
@@ -282,9 +295,21 @@ look_for_offsets(struct pairing *p, unsigned capture)
 }
 
 static void
-arrive(struct pairing *p, struct waiting *waiting)
+let_wait(struct pairing *p, const struct waiting *waiting)
 {
 	unsigned side = search_side(waiting);
+
+	if (p->field.pools[side].ages[waiting->capture].count == p->limit)
+		evict_oldest(p, side, waiting->capture);
+	put(p, waiting);
+	if (side == SIDE_CLIENTS)
+		flows_missed(p->field.flows, waiting->connection, waiting->op->xid);
+}
+
+/* An op of which a glance does not tell enough. */
+static G_GNUC_NO_INLINE void
+look_closely(struct pairing *p, struct waiting *waiting)
+{
 	struct search search = { .op = waiting };
 	uint32_t translated;
 
@@ -296,11 +321,7 @@ arrive(struct pairing *p, struct waiting *waiting)
 	}
 	waiting->refused = search.refused;
 	waiting->by_content = !flows_exact(p->field.flows, waiting->tuple);
-	if (p->field.pools[side].ages[waiting->capture].count == p->limit)
-		evict_oldest(p, side, waiting->capture);
-	put(p, waiting);
-	if (side == SIDE_CLIENTS)
-		flows_missed(p->field.flows, waiting->connection, waiting->op->xid);
+	let_wait(p, waiting);
 	translated = translate(p, &search);
 	if (translated != FLOW_NONE)
 		go_through_connection(p, translated);
@@ -311,17 +332,29 @@ void
 pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 {
 	struct waiting waiting;
+	struct glance glance;
 
 	waiting.op = op;
 	waiting.call_hash = agree_call_hash(op, p->seed);
 	waiting.serial = ++p->serials;
-	p->ops[capture]++;
-	waiting.connection = flows_connection(p->field.flows, capture, op);
-	waiting.place = flows_at(p->field.flows, waiting.connection)->ops;
-	waiting.tuple = flows_tuple(p->field.flows, waiting.connection, op);
 	waiting.capture = (uint16_t)capture;
-	waiting.refused = waiting.contested = false;
-	arrive(p, &waiting);
+	waiting.by_content = waiting.refused = waiting.contested = false;
+	p->ops[capture]++;
+	flows_place(p->field.flows, &waiting);
+	switch (search_glance(&p->field, &waiting, &glance)) {
+	case GLANCE_FOUND:
+		offset_learn_range(glance.offset, glance.first_ns, glance.range);
+		join(p, &waiting, glance.found);
+		flows_drop_tuple(p->field.flows, waiting.tuple);
+		break;
+	case GLANCE_NOTHING:
+		let_wait(p, &waiting);
+		look_for_offsets(p, capture);
+		break;
+	case GLANCE_UNSURE:
+		look_closely(p, &waiting);
+		break;
+	}
 }
 
 /* ---- the end ---- */

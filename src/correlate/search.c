@@ -78,13 +78,8 @@ static enum offset_fit
 known_fit(const struct field *field, const struct couple *c)
 {
 	uint32_t first = c->first->connection, client = c->client->connection;
-	int64_t reuse_ns;
-	bool clean;
-
-	if (offset_fits_soon(c->offset, c->first->op, c->client->op))
-		return OFFSET_FULL;
-	reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
-	clean = reuse_ns == INT64_MAX && flows_same(field->flows, first, client) &&
+	int64_t reuse_ns = min_ns(flows_reuse_ns(field->flows, first), flows_reuse_ns(field->flows, client));
+	bool clean = reuse_ns == INT64_MAX && flows_same(field->flows, first, client) &&
 	    flows_clean(field->flows, first) && flows_clean(field->flows, client);
 
 	if (!all_times(c) && !clean && reuse_ns == INT64_MAX)
@@ -233,13 +228,9 @@ is_mutual(struct field *field, const struct search *search)
 		.other = search->side,
 		.wandering = search->wandering,
 	};
-	bool bound;
+	bool bound = flows_bound(field->flows, back.op->connection) == search->op->connection;
 	uint32_t others = 0;
 
-	/* As a rule op came just now, and nothing like it waits on its own side. */
-	if (pool_first_exact(&field->pools[back.other], search->op->tuple, back.op->call_hash) == SLAB_NONE)
-		return search->id == SLAB_NONE;
-	bound = flows_bound(field->flows, back.op->connection) == search->op->connection;
 	look_exact(field, &back, search->op->tuple);
 	for (unsigned rank = 0; rank < RANKS; rank++) {
 		others += bound ? back.bound_count[rank] : back.count[rank];
@@ -335,6 +326,42 @@ search_run(struct field *field, struct search *search, bool voting)
 		run_exact(field, search, tuple);
 	else
 		run_content(field, search, voting);
+}
+
+/* ---- at a glance ---- */
+
+/* Nothing waits under op's own name; or it may stand under that of another connection. */
+static enum glance_result
+glance_at_nothing(const struct field *field, const struct waiting *op, unsigned side)
+{
+	return side == SIDE_CLIENTS && (op->op->retransmits > 0 || field->retransmitted[SIDE_FIRST] > 0) ?
+	    GLANCE_UNSURE : GLANCE_NOTHING;
+}
+
+enum glance_result
+search_glance(struct field *field, const struct waiting *op, struct glance *glance)
+{
+	unsigned side = search_side(op), other = SIDES - 1 - side;
+	const struct waiting *candidate;
+	struct couple c;
+
+	if (!flows_exact(field->flows, op->tuple))
+		return GLANCE_UNSURE;
+	glance->found = pool_first_exact(&field->pools[other], op->tuple, op->call_hash);
+	if (glance->found == SLAB_NONE)
+		return glance_at_nothing(field, op, side);
+	candidate = pool_at(&field->pools[other], glance->found);
+	c = couple(field, op, candidate);
+	if (candidate->next[LINK_EXACT] != SLAB_NONE || candidate->tuple != op->tuple ||
+	    !agree_call(candidate->op, op->op) || !c.offset->known ||
+	    pool_first_exact(&field->pools[side], op->tuple, op->call_hash) != SLAB_NONE ||
+	    !agree_args(c.first->op, c.client->op) || !agree_reply(c.first->op, c.client->op) ||
+	    !offset_fits_soon(c.offset, c.first->op, c.client->op, &glance->range))
+		return GLANCE_UNSURE;
+	field->steps++;
+	glance->offset = c.offset;
+	glance->first_ns = c.first->op->call_first_ns;
+	return GLANCE_FOUND;
 }
 
 /* ---- what is left over ---- */

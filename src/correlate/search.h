@@ -43,12 +43,28 @@ struct search {
 	uint32_t best[RANKS], count[RANKS], bound_best[RANKS], bound_count[RANKS];
 };
 
+enum glance_result {
+	GLANCE_UNSURE,
+	GLANCE_NOTHING,		/* no counterpart waits */
+	GLANCE_FOUND,		/* there is but one op on either side that may be the call, and it is beyond doubt */
+};
+
+/* What was found: */
+struct glance {
+	uint32_t found;
+	struct offset *offset;		/* its times are to be learned from by this one */
+	struct offset_range range;	/* of both ops */
+	int64_t first_ns;
+};
+
 static inline unsigned
 search_side(const struct waiting *waiting)
 {
 	return waiting->capture == 0 ? SIDE_FIRST : SIDE_CLIENTS;
 }
 
+/* What search_run would find for an op that just came, where that is plain. It leaves no samples and no votes. */
+enum glance_result search_glance(struct field *field, const struct waiting *op, struct glance *glance);
 /*
  * Fills in what was found. On the way op gives samples for the offset, unless it
  * is looked at again, and votes for connections, where voting is set.
