@@ -80,7 +80,7 @@ give_ids(struct correlate *c, struct op_pair *pair)
 	if (!op_has(op, OP_HAS_FILE) && pair->has[PAIR_SERVER])
 		with_file = &pair->op[PAIR_SERVER];
 	ids_of_ends(c->ids, op, &pair->client_id, &pair->server_id, &pair->connection_id);
-	pair->file_id = ids_of(c->ids, ID_FILE, with_file);
+	pair->file_id = ids_of_file(c->ids, with_file);
 }
 
 static void
@@ -283,19 +283,28 @@ correlate_free(struct correlate *c)
 	g_free(c);
 }
 
+/* A capture's time by the first one's clock, as well as it is known. */
+static int64_t
+first_clock_ns(const struct correlate *c, unsigned capture, int64_t at_ns)
+{
+	return capture == 0 ? at_ns : offset_shift(at_ns, offset_middle(&c->offsets[capture - 1]));
+}
+
 unsigned
 correlate_choose(const struct correlate *c, const int64_t *next_ns, const bool *ended)
 {
 	unsigned chosen = UINT_MAX;
 	int64_t earliest_ns = INT64_MAX;
 
+	/* as it is mostly */
+	if (c->clients == 1 && !ended[0] && !ended[1])
+		return first_clock_ns(c, 1, next_ns[1]) < next_ns[0];
 	for (unsigned i = 0; i <= c->clients; i++) {
 		int64_t at_ns;
 
 		if (ended[i])
 			continue;
-		at_ns = i == 0 ? next_ns[0] :
-		    offset_shift(next_ns[i], offset_middle(&c->offsets[i - 1]));
+		at_ns = first_clock_ns(c, i, next_ns[i]);
 		if (at_ns < earliest_ns || chosen > c->clients) {
 			earliest_ns = at_ns;
 			chosen = i;
@@ -317,10 +326,10 @@ note_reading(struct correlate *c, unsigned capture, int64_t at_ns)
 	reading->first_ns = min_ns(reading->first_ns, at_ns);
 	reading->last_ns = max_ns(reading->last_ns, at_ns);
 	if (capture > 0 && first->ops > 0) {
-		int64_t first_clock_ns = offset_shift(at_ns, offset_middle(&c->offsets[capture - 1]));
+		int64_t first_ns = first_clock_ns(c, capture, at_ns);
 
-		reading->in_reach += first_clock_ns >= first->first_ns &&
-		    offset_difference(first_clock_ns, first->last_ns) <= OFFSET_ASSUMED_NS;
+		reading->in_reach += first_ns >= first->first_ns &&
+		    offset_difference(first_ns, first->last_ns) <= OFFSET_ASSUMED_NS;
 	}
 }
 

@@ -15,6 +15,7 @@ enum {
 	KEY_BYTES = 36,		/* the longest: two addresses and two ports */
 	FIRST_SLOTS = 64,
 	KNOWN_ENDS = 64,	/* a power of two */
+	KNOWN_FILES = 256,	/* as well */
 };
 
 struct dictionary {
@@ -31,10 +32,17 @@ struct known_ends {
 	uint32_t client_id, server_id, connection_id;
 };
 
+/* A file's id that was asked for lately; never ID_OTHERS, or nothing is known. */
+struct known_file {
+	uint64_t file;
+	uint32_t id;
+};
+
 struct ids {
 	uint64_t seed;		/* places keys in slots, and has no other effect */
 	struct dictionary dictionaries[ID_KINDS];
 	struct known_ends known[KNOWN_ENDS];
+	struct known_file known_files[KNOWN_FILES];
 };
 
 static const struct {
@@ -190,6 +198,22 @@ ids_of_ends(struct ids *ids, const struct nfs_op *op, uint32_t *client, uint32_t
 	/* what is among the others is counted each time */
 	if (*client != ID_OTHERS && *server != ID_OTHERS && *connection != ID_OTHERS)
 		*known = (struct known_ends){ op->client, op->server, *client, *server, *connection };
+}
+
+uint32_t
+ids_of_file(struct ids *ids, const struct nfs_op *op)
+{
+	struct known_file *known = &ids->known_files[op->file % KNOWN_FILES];
+	uint32_t id;
+
+	if (!op_has(op, OP_HAS_FILE))
+		return ID_OTHERS;
+	if (known->id != ID_OTHERS && known->file == op->file)
+		return known->id;
+	id = ids_of(ids, ID_FILE, op);
+	if (id != ID_OTHERS)
+		*known = (struct known_file){ op->file, id };
+	return id;
 }
 
 uint64_t

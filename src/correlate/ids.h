@@ -28,6 +28,8 @@ void ids_free(struct ids *ids);
 uint32_t ids_of(struct ids *ids, enum id_kind kind, const struct nfs_op *op);
 /* The same for the three that op's ends have, which takes less time. */
 void ids_of_ends(struct ids *ids, const struct nfs_op *op, uint32_t *client, uint32_t *server, uint32_t *connection);
+/* The same for its file. */
+uint32_t ids_of_file(struct ids *ids, const struct nfs_op *op);
 /* How many keys did not fit. */
 uint64_t ids_overflow(const struct ids *ids, enum id_kind kind);
 /* The text of an id: "10.0.0.1", "[2001:db8::1]:700 > 10.0.0.2:2049", "fh:0123456789abcdef", "others". */

@@ -412,11 +412,11 @@ touches(const struct loss *loss, unsigned server, unsigned client, const struct 
 {
 	const struct events *events[2] = { [PAIR_SERVER] = &loss->events[server], [PAIR_CLIENT] = &loss->events[client] };
 
+	if (events[0]->made + events[1]->made == 0)
+		return false;
 	for (unsigned side = 0; side < 2; side++) {
 		const struct nfs_op *op = &pair->op[side];
 
-		if (events[side]->made == 0)
-			continue;
 		if (is_touched(events[side], op, op->call_direction, op->call_first_ns) ||
 		    is_touched(events[side], op, !op->call_direction, op->reply_first_ns))
 			return true;

@@ -31,6 +31,9 @@ Test(ids, are_given_in_the_order_of_arrival_and_stay)
 			cr_assert_eq(ids_of(ids, ID_SERVER, &op), 1);
 			cr_assert_eq(ids_of(ids, ID_CONNECTION, &op), i + 1);
 			cr_assert_eq(ids_of(ids, ID_FILE, &op), i / 2 + 1);
+			cr_assert_eq(ids_of_file(ids, &op), i / 2 + 1);
+			op.valid = 0;
+			cr_assert_eq(ids_of_file(ids, &op), ID_OTHERS);
 		}
 	ids_free(ids);
 }
