@@ -88,6 +88,9 @@ turn(struct bytes *bytes)
 bool
 bytes_read_more(struct bytes *bytes, size_t want)
 {
+	bytes->held = bytes->hold;
+	if (bytes->hold)
+		return false;
 	while (bytes_left(bytes) < want) {
 		ssize_t len;
 		size_t room;

@@ -24,6 +24,8 @@ struct bytes {
 	uint64_t passed;	/* bytes in front of place since the start */
 	int fd;
 	int error;		/* errno of a read that failed; 0: none did */
+	bool hold;		/* nothing is read: what lies there now is all that there is */
+	bool held;		/* by that more was not read */
 	bytes_gone_fn *gone;
 	void *context;
 	bytes_wait_fn *wait;
@@ -39,6 +41,16 @@ void bytes_on_gone(struct bytes *bytes, bytes_gone_fn *gone, void *context);
 /* Without a listener a pipe is waited for in read(2). */
 void bytes_on_wait(struct bytes *bytes, bytes_wait_fn *wait, void *context);
 bool bytes_read_more(struct bytes *bytes, size_t want);
+/*
+ * While it holds, nothing is read, waited for or gone: bytes_look says that the
+ * input ends behind what was read before, and bytes->held that it may not be so.
+ */
+static inline void
+bytes_hold(struct bytes *bytes, bool hold)
+{
+	bytes->hold = hold;
+	bytes->held = false;
+}
 
 /*
  * True when the next `want` bytes (0 to BYTES_MOST) lie at bytes->place; false

@@ -40,7 +40,10 @@ struct file_format {
 	const char *name;
 	/* NULL and a text without a full stop when it cannot be read. bytes are borrowed, at the file's start. */
 	void *(*open)(struct bytes *bytes, char text[FILE_TEXT]);
-	/* The next packet, link type included; its frame is left to the caller. Its bytes are lent as bytes.h says. */
+	/*
+	 * The next packet, link type included; its frame is left to the caller. Its bytes are lent as bytes.h says.
+	 * What is no packet is met again by the next call; bytes that hold (bytes_hold) look like the end of the file.
+	 */
 	enum file_result (*next)(void *file, struct packet *packet);
 	/* Borrowed, and up to date after each packet. */
 	const struct file_facts *(*facts)(const void *file);

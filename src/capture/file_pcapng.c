@@ -69,6 +69,8 @@ struct file_pcapng {
 	GStringChunk *texts;	/* comments and names */
 	const char *name[FILE_INTERFACES];	/* of the interface with this number in any section; NULL: not known */
 	int64_t drops_before;	/* in sections that are over; -1: none */
+	uint32_t long_left;	/* bytes still to be passed over, of a block that is larger than anything we read */
+	bool long_is_packet;
 	bool swapped;
 };
 
@@ -329,20 +331,18 @@ look_block(struct file_pcapng *file, uint32_t *type, uint32_t *len)
 	return FILE_PACKET;
 }
 
-/* A block that is larger than anything we read. */
 static enum file_result
-pass_long(struct file_pcapng *file, uint32_t type, uint32_t len)
+pass_long(struct file_pcapng *file)
 {
-	file->facts.bad_blocks += is_packet(type);
-	while (len > 0) {
-		uint32_t part = MIN(len, BYTES_MOST);
+	while (file->long_left > 0) {
+		uint32_t part = MIN(file->long_left, BYTES_MOST);
 
 		if (!bytes_look(file->bytes, part))
 			return file_ends_here(file->bytes, file->text);
 		bytes_pass(file->bytes, part);
-		len -= part;
+		file->long_left -= part;
 	}
-	return is_packet(type) ? FILE_SKIPPED : FILE_PACKET;
+	return file->long_is_packet ? FILE_SKIPPED : FILE_PACKET;
 }
 
 /* Takes a whole block that is no packet; false when it contradicts itself. Those of no use are passed over. */
@@ -369,14 +369,21 @@ next_block(struct file_pcapng *file, struct packet *packet)
 	struct bytes *bytes = file->bytes;
 	uint32_t type, len;
 	const uint8_t *block;
-	enum file_result result = look_block(file, &type, &len);
+	enum file_result result;
 	bool good;
 
 	packet->data = NULL;
+	if (file->long_left > 0)
+		return pass_long(file);
+	result = look_block(file, &type, &len);
 	if (result != FILE_PACKET)
 		return result;
-	if (len > BYTES_MOST)
-		return pass_long(file, type, len);
+	if (len > BYTES_MOST) {
+		file->facts.bad_blocks += is_packet(type);
+		file->long_left = len;
+		file->long_is_packet = is_packet(type);
+		return pass_long(file);
+	}
 	if (!bytes_look(bytes, len))
 		return file_ends_here(bytes, file->text);
 	block = bytes->place;

@@ -83,7 +83,7 @@ next_packet(void *context, struct packet *packet)
 		return FILE_BROKEN;
 	}
 	/* the last one may lack its padding */
-	if (!bytes_look(bytes, len) && bytes_left(bytes) < HEAD + cap_len)
+	if (!bytes_look(bytes, len) && (bytes->held || bytes_left(bytes) < HEAD + cap_len))
 		return file_ends_here(bytes, file->text);
 	packet->ts_ns = load_be32(bytes->place + 16) * (int64_t)NS_PER_S +
 	    MIN(load_be32(bytes->place + 20), 999999) * (int64_t)NS_PER_US;

@@ -4,46 +4,37 @@
 #include <string.h>
 
 enum {
-	CACHE_LINE = 64,
-	AHEAD = 2,			/* packets that are fetched in front of their turn */
-	SLOTS = REORDER_PACKETS + 3,	/* those that wait, the one that came, the room for the next, the one that is lent out */
-	RING = 256,			/* places; positions are of 8 bits and wrap by themselves */
+	ROOM = 32,			/* packets that are read at once */
+	RING = 128,			/* those that wait, those that come; a power of two */
 };
 
-struct slot {
-	struct packet packet;
-	uint8_t *copy;			/* of its bytes, when they went before its turn came */
+/* What belongs to a place in the ring beside its packet. */
+struct place {
+	uint8_t *copy;			/* of the packet's bytes, when they went before its turn came */
 	uint32_t room;			/* bytes at copy */
 	bool stepped;
 };
 
 /*
- * The slots that wait are in a ring by stamp, equal stamps in the order of the
- * file. Behind it are the others, the room first: every slot is always in the
- * ring once.
+ * The packets that wait are in a ring by stamp, equal stamps in the order of the
+ * file; behind them is the room.
  */
 struct reorder {
-	struct slot slot[SLOTS];
-	uint8_t order[RING];		/* slots */
-	uint8_t head, tail;		/* positions of the oldest that waits, and behind the newest */
-	uint8_t passing;		/* of those that wait, in front of a step of the clock: they go first */
-	uint8_t end;			/* position behind the slots that do not wait */
-	bool lent;			/* the slot in front of head */
+	struct packet ring[RING];
+	struct place place[RING];
+	unsigned head, tail;		/* positions of the oldest that waits, and behind the newest; they begin again */
+	unsigned passing;		/* of those that wait, in front of a step of the clock: they go first */
+	unsigned steps;			/* places that are stepped */
 	bool popped;			/* any so far, the last one stamped: */
 	int64_t popped_ns;
 };
 
-G_STATIC_ASSERT(SLOTS < RING);
+G_STATIC_ASSERT((RING & (RING - 1)) == 0 && RING >= REORDER_PACKETS + ROOM);
 
 struct reorder *
 reorder_new(void)
 {
-	struct reorder *reorder = g_new0(struct reorder, 1);
-
-	for (unsigned i = 0; i < SLOTS; i++)
-		reorder->order[i] = (uint8_t)i;
-	reorder->end = SLOTS;
-	return reorder;
+	return g_new0(struct reorder, 1);
 }
 
 void
@@ -51,139 +42,161 @@ reorder_free(struct reorder *reorder)
 {
 	if (reorder == NULL)
 		return;
-	for (unsigned i = 0; i < SLOTS; i++)
-		g_free(reorder->slot[i].copy);
+	for (unsigned i = 0; i < RING; i++)
+		g_free(reorder->place[i].copy);
 	g_free(reorder);
 }
 
-static struct slot *
-slot_at(struct reorder *reorder, uint8_t position)
+static struct packet *
+packet_at(struct reorder *reorder, unsigned position)
 {
-	return &reorder->slot[reorder->order[position]];
+	return &reorder->ring[position % RING];
+}
+
+static struct place *
+place_at(struct reorder *reorder, unsigned position)
+{
+	return &reorder->place[position % RING];
 }
 
 static unsigned
 waiting(const struct reorder *reorder)
 {
-	return (uint8_t)(reorder->tail - reorder->head);
+	return reorder->tail - reorder->head;
 }
 
-/* The newest slot goes to where its packet belongs; those behind that make room. */
+/* The newest packet goes to where it belongs; those behind that make room. */
 static void
 sort_in(struct reorder *reorder)
 {
-	uint8_t at = (uint8_t)(reorder->tail - 1), index = reorder->order[at];
-	int64_t ts_ns = reorder->slot[index].packet.ts_ns;
+	unsigned at = reorder->tail - 1;
+	struct packet packet = *packet_at(reorder, at);
+	struct place place = *place_at(reorder, at);
 
 	/* nothing goes in front of a step */
 	for (unsigned left = waiting(reorder) - 1; left > reorder->passing; left--) {
-		uint8_t before = (uint8_t)(at - 1);
-
-		if (slot_at(reorder, before)->packet.ts_ns <= ts_ns)
+		if (packet_at(reorder, at - 1)->ts_ns <= packet.ts_ns)
 			break;
-		reorder->order[at] = reorder->order[before];
-		at = before;
+		*packet_at(reorder, at) = *packet_at(reorder, at - 1);
+		*place_at(reorder, at) = *place_at(reorder, at - 1);
+		at--;
 	}
-	reorder->order[at] = index;
+	*packet_at(reorder, at) = packet;
+	*place_at(reorder, at) = place;
 }
 
 struct packet *
-reorder_room(struct reorder *reorder)
+reorder_room(struct reorder *reorder, unsigned *places)
 {
-	return &slot_at(reorder, reorder->tail)->packet;
-}
-
-void
-reorder_push(struct reorder *reorder)
-{
-	struct slot *slot = slot_at(reorder, reorder->tail);
-	unsigned count = waiting(reorder);
-	int64_t newest_ns;
-
-	slot->stepped = false;
-	reorder->tail++;
-	if (count == 0) {
-		/* all were drained while nothing came */
-		slot->stepped = reorder->popped && slot->packet.ts_ns < reorder->popped_ns - REORDER_NS;
-		return;
-	}
-	newest_ns = slot_at(reorder, (uint8_t)(reorder->tail - 2))->packet.ts_ns;
-	if (reorder->passing == 0 && slot->packet.ts_ns >= newest_ns)
-		return;
-	if (reorder->passing == 0 && slot->packet.ts_ns < newest_ns - REORDER_NS)
-		reorder->passing = (uint8_t)count;
-	slot->stepped = reorder->passing > 0 && reorder->passing == count;
-	if (slot->packet.ts_ns < newest_ns)
-		sort_in(reorder);
-}
-
-/* A packet's headers into the cache. */
-static inline __attribute__((always_inline)) void
-fetch(const uint8_t *data)
-{
-	__builtin_prefetch(data);
-	__builtin_prefetch((const void *)((uintptr_t)data + CACHE_LINE));
-}
-
-const struct packet *
-reorder_pop(struct reorder *reorder, bool drain, bool *stepped)
-{
-	unsigned count = waiting(reorder);
-	const struct slot *slot;
-
-	if (reorder->lent) {
-		reorder->order[reorder->end++] = reorder->order[(uint8_t)(reorder->head - 1)];
-		reorder->lent = false;
-	}
-	if (count == 0)
-		return NULL;
-	slot = slot_at(reorder, reorder->head);
-	if (!drain && reorder->passing == 0 && count <= REORDER_PACKETS &&
-	    slot_at(reorder, (uint8_t)(reorder->tail - 1))->packet.ts_ns - slot->packet.ts_ns <= REORDER_NS)
-		return NULL;
-	if (count > AHEAD)
-		fetch(slot_at(reorder, (uint8_t)(reorder->head + AHEAD))->packet.data);
-	reorder->head++;
-	reorder->lent = true;
-	if (reorder->passing > 0)
-		reorder->passing--;
-	reorder->popped = true;
-	reorder->popped_ns = slot->packet.ts_ns;
-	*stepped = slot->stepped;
-	return &slot->packet;
-}
-
-bool
-reorder_oldest_ns(const struct reorder *reorder, int64_t *ts_ns)
-{
-	if (waiting(reorder) == 0)
-		return false;
-	*ts_ns = reorder->slot[reorder->order[reorder->head]].packet.ts_ns;
-	return true;
+	*places = MIN(ROOM, RING - reorder->tail % RING);
+	return packet_at(reorder, reorder->tail);
 }
 
 static void
-keep(struct slot *slot)
+step(struct reorder *reorder, unsigned position)
 {
-	struct packet *packet = &slot->packet;
+	place_at(reorder, position)->stepped = true;
+	reorder->steps++;
+}
 
-	if (packet->cap_len > slot->room) {
-		slot->room = MAX(2 * slot->room, packet->cap_len);
-		g_free(slot->copy);
-		slot->copy = g_malloc(slot->room);
+/* The first packet of the room, which is not simply the newest of those that wait. */
+static void
+push_one(struct reorder *reorder)
+{
+	unsigned position = reorder->tail++, count = position - reorder->head;
+	int64_t ts_ns = packet_at(reorder, position)->ts_ns, newest_ns;
+
+	if (count == 0) {
+		/* all were drained while nothing came */
+		if (reorder->popped && ts_ns < reorder->popped_ns - REORDER_NS)
+			step(reorder, position);
+		return;
 	}
-	memcpy(slot->copy, packet->data, packet->cap_len);
-	packet->data = slot->copy;
+	newest_ns = packet_at(reorder, position - 1)->ts_ns;
+	if (reorder->passing == 0 && ts_ns < newest_ns - REORDER_NS)
+		reorder->passing = count;
+	if (reorder->passing == count)
+		step(reorder, position);
+	if (ts_ns < newest_ns)
+		sort_in(reorder);
+}
+
+unsigned
+reorder_push(struct reorder *reorder, unsigned count)
+{
+	const struct packet *packet = packet_at(reorder, reorder->tail);
+	unsigned taken = 0;
+	int64_t newest_ns;
+
+	if (waiting(reorder) == 0 || packet_at(reorder, reorder->tail - 1)->ts_ns > packet->ts_ns) {
+		push_one(reorder);
+		taken = 1;
+	}
+	newest_ns = packet_at(reorder, reorder->tail - 1)->ts_ns;
+	for (; taken < count && packet[taken].ts_ns >= newest_ns; taken++) {
+		newest_ns = packet[taken].ts_ns;
+		reorder->tail++;
+	}
+	return taken;
+}
+
+/* How many of those that wait are due, all in one row: up to the ring's end, or a step. */
+static unsigned
+due(const struct reorder *reorder, int64_t until_ns)
+{
+	unsigned count = waiting(reorder), at = reorder->head % RING, most = MIN(count, RING - at), taken;
+	int64_t newest_ns = reorder->ring[(reorder->tail - 1) % RING].ts_ns;
+
+	until_ns = MAX(until_ns, newest_ns - REORDER_NS - 1);
+	taken = reorder->passing > 0 ? reorder->passing : count > REORDER_PACKETS ? count - REORDER_PACKETS : 0;
+	taken = MIN(taken, most);
+	while (taken < most && reorder->ring[at + taken].ts_ns <= until_ns)
+		taken++;
+	for (unsigned i = 1; reorder->steps > 0 && i < taken; i++)
+		if (reorder->place[at + i].stepped)
+			return i;
+	return taken;
+}
+
+const struct packet *
+reorder_pop(struct reorder *reorder, int64_t until_ns, unsigned *count, bool *stepped)
+{
+	const struct packet *first = packet_at(reorder, reorder->head);
+	struct place *place = place_at(reorder, reorder->head);
+
+	*count = waiting(reorder) > 0 ? due(reorder, until_ns) : 0;
+	if (*count == 0)
+		return first;
+	*stepped = place->stepped;
+	reorder->steps -= place->stepped;
+	place->stepped = false;
+	reorder->head += *count;
+	reorder->passing -= MIN(reorder->passing, *count);
+	reorder->popped = true;
+	reorder->popped_ns = first[*count - 1].ts_ns;
+	return first;
+}
+
+static void
+keep(struct packet *packet, struct place *place)
+{
+	if (packet->cap_len > place->room) {
+		place->room = MAX(2 * place->room, packet->cap_len);
+		g_free(place->copy);
+		place->copy = g_malloc(place->room);
+	}
+	memcpy(place->copy, packet->data, packet->cap_len);
+	packet->data = place->copy;
 }
 
 void
 reorder_copy(struct reorder *reorder, const struct packet *packet)
 {
-	struct slot *slot = slot_at(reorder, reorder->tail);
+	struct packet *room = packet_at(reorder, reorder->tail);
 
-	slot->packet = *packet;
-	keep(slot);
-	reorder_push(reorder);
+	*room = *packet;
+	keep(room, place_at(reorder, reorder->tail));
+	reorder_push(reorder, 1);
 }
 
 void
@@ -191,12 +204,11 @@ reorder_gone(void *context, const uint8_t *from, const uint8_t *to)
 {
 	struct reorder *reorder = context;
 
-	for (uint8_t at = reorder->head; at != reorder->tail; at++) {
-		struct slot *slot = slot_at(reorder, at);
-		const uint8_t *data = slot->packet.data;
+	for (unsigned at = reorder->head; at != reorder->tail; at++) {
+		struct packet *packet = packet_at(reorder, at);
 
-		if (slot->packet.cap_len > 0 && (uintptr_t)data < (uintptr_t)to &&
-		    (uintptr_t)data + slot->packet.cap_len > (uintptr_t)from)
-			keep(slot);
+		if (packet->cap_len > 0 && (uintptr_t)packet->data < (uintptr_t)to &&
+		    (uintptr_t)packet->data + packet->cap_len > (uintptr_t)from)
+			keep(packet, place_at(reorder, at));
 	}
 }

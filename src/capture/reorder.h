@@ -17,25 +17,30 @@ struct reorder;
 
 struct reorder *reorder_new(void);
 void reorder_free(struct reorder *reorder);
-/* Where the next packet is to be put; reorder_push takes it. The same one until then. */
-struct packet *reorder_room(struct reorder *reorder);
+/* Where the next packets are to be put, *places of them at most; reorder_push takes them. The same ones until then. */
+struct packet *reorder_room(struct reorder *reorder, unsigned *places);
 /*
- * Takes the packet in the room, whose bytes stay where they are until
- * reorder_gone or its turn comes. A stamp further back than the window is no
- * disorder but a clock that was set: what waits comes out first, as it is.
+ * Takes up to so many packets that are in the room, whose bytes stay where they
+ * are until reorder_gone or their turn comes; returns how many. It stops in front
+ * of one that is out of order, so that those in front of it come out first if
+ * their turn has come: reorder_pop until it has no more, then the rest. A stamp
+ * further back than the window is no disorder but a clock that was set: what
+ * waits comes out first, as it is.
  */
-void reorder_push(struct reorder *reorder);
+unsigned reorder_push(struct reorder *reorder, unsigned count);
 /* A source_gone_fn, context is the reorder: packets that wait and lie there are copied. */
 void reorder_gone(void *context, const uint8_t *from, const uint8_t *to);
 /* A packet whose bytes do not stay: it is copied, and taken as reorder_push does. Not while the room is being filled. */
 void reorder_copy(struct reorder *reorder, const struct packet *packet);
-/* The stamp of the packet that comes next; false when none waits. */
-bool reorder_oldest_ns(const struct reorder *reorder, int64_t *ts_ns);
+/* For until_ns, when it is not known that time passed, and when nothing more will be pushed. */
+#define REORDER_NOW INT64_MIN
+#define REORDER_DRAIN INT64_MAX
 /*
- * The next packet whose turn has come, borrowed until the next call but of
- * reorder_gone; NULL: there is none. drain: nothing more will be pushed.
- * *stepped: the clock was set back in front of it.
+ * The next packets whose turn has come, *count of them in a row, borrowed until
+ * the next call but of reorder_gone; 0: there is none. until_ns: nothing stamped
+ * up to then will be pushed any more. *stepped: the clock was set back in front
+ * of the first of them.
  */
-const struct packet *reorder_pop(struct reorder *reorder, bool drain, bool *stepped);
+const struct packet *reorder_pop(struct reorder *reorder, int64_t until_ns, unsigned *count, bool *stepped);
 
 #endif

@@ -13,10 +13,7 @@
 #include "capture/file.h"
 #include "capture/segment.h"
 
-enum {
-	MAGIC_BYTES = 8,
-	POSITION_EVERY = 1024,	/* packets */
-};
+enum { MAGIC_BYTES = 8 };
 
 struct source {
 	struct source_facts facts;
@@ -313,16 +310,35 @@ source_next(struct source *source, struct packet *packet, GError **error)
 {
 	enum file_result result;
 
+	note_position(source);
 	do {
 		result = source->format->next(source->file, packet);
-		if (source->frame % POSITION_EVERY == 0)
-			note_position(source);
 		if (result != FILE_PACKET && result != FILE_SKIPPED)
 			return end(source, result, error);
 		source->frame++;
 	} while (result == FILE_SKIPPED || (source->filter != NULL && !filter_passes(source->filter, packet)));
 	packet->frame = source->frame;
 	return SOURCE_PACKET;
+}
+
+unsigned
+source_more(struct source *source, struct packet *packets, unsigned most)
+{
+	const struct filter *filter = source->filter;
+	unsigned count = 0;
+
+	bytes_hold(source->bytes, true);
+	while (count < most) {
+		enum file_result result = source->format->next(source->file, &packets[count]);
+
+		/* whatever else it is, source_next meets it again */
+		if (result != FILE_PACKET && result != FILE_SKIPPED)
+			break;
+		packets[count].frame = ++source->frame;
+		count += result == FILE_PACKET && (filter == NULL || filter_passes(filter, &packets[count]));
+	}
+	bytes_hold(source->bytes, false);
+	return count;
 }
 
 const struct source_facts *

@@ -57,6 +57,11 @@ enum source_result {
 };
 /* A packet's time is 0 to 2^32 s, whatever the file claims. */
 enum source_result source_next(struct source *source, struct packet *packet, GError **error);
+/*
+ * Those that follow it as far as they were read already, `most` of them at most:
+ * nothing is waited for, nothing is gone. Returns how many.
+ */
+unsigned source_more(struct source *source, struct packet *packets, unsigned most);
 
 /* Borrowed; they grow while the source is read. */
 const struct source_facts *source_facts(const struct source *source);

@@ -243,6 +243,18 @@ source_set_next(struct source_set *set, struct packet *packet)
 	}
 }
 
+unsigned
+source_set_more(struct source_set *set, struct packet *packets, unsigned most)
+{
+	unsigned count = set->reading != NULL ? source_more(set->reading, packets, most) : 0;
+
+	if (count > 0)
+		set->frames = packets[count - 1].frame;
+	for (unsigned i = 0; set->frame_base > 0 && i < count; i++)
+		packets[i].frame += set->frame_base;
+	return count;
+}
+
 const GError *
 source_set_trouble(const struct source_set *set)
 {

@@ -25,6 +25,8 @@ bool source_set_try(const char *const *paths, const struct source_config *config
 void source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *context);
 /* As source_next; a file that breaks ends itself, not the set: its error is kept (source_set_trouble). */
 enum source_result source_set_next(struct source_set *set, struct packet *packet);
+/* As source_more. */
+unsigned source_set_more(struct source_set *set, struct packet *packets, unsigned most);
 /* What went wrong while reading, the first error; NULL: nothing. Borrowed. */
 const GError *source_set_trouble(const struct source_set *set);
 

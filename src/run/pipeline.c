@@ -25,6 +25,8 @@ enum {
 	RECONNECTING_CALLS = 4096,
 	/* One capture's side is told by round trips only when they differ so much. */
 	SIDE_RATIO = 2,
+	CACHE_LINE = 64,
+	AHEAD = 2,			/* packets that are fetched in front of their turn */
 };
 
 G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (64 - SHARD_SHIFT));
@@ -284,24 +286,32 @@ note_link_type(struct capture_facts *facts, int link_type)
 }
 
 static void
-note_packet(struct pipeline *pipeline, const struct packet *packet)
+note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned count)
 {
 	struct capture_facts *facts = &pipeline->facts;
+	int64_t last_ns = facts->last_ns;
 
-	facts->packets++;
-	/* pcapng does not say so in its header */
-	facts->nanoseconds |= packet->ts_ns % NS_PER_US != 0;
-	if (packet->cap_len < packet->wire_len)
-		facts->truncated_packets++;
-	if (facts->link_type_count == 0 || facts->link_types[0] != packet->link_type)
-		note_link_type(facts, packet->link_type);
-	if (packet->ts_ns < facts->first_ns || facts->packets == 1)
-		facts->first_ns = packet->ts_ns;
-	if (packet->ts_ns < facts->last_ns && facts->packets > 1) {
+	if (facts->packets == 0)
+		facts->first_ns = last_ns = packets->ts_ns;
+	facts->packets += count;
+	for (const struct packet *packet = packets; packet < packets + count; packet++) {
+		int64_t ts_ns = packet->ts_ns;
+
+		/* pcapng does not say so in its header */
+		if (!facts->nanoseconds)
+			facts->nanoseconds = ts_ns % NS_PER_US != 0;
+		facts->truncated_packets += packet->cap_len < packet->wire_len;
+		if (facts->link_type_count == 0 || facts->link_types[0] != packet->link_type)
+			note_link_type(facts, packet->link_type);
+		if (G_LIKELY(ts_ns >= last_ns)) {
+			last_ns = ts_ns;
+			continue;
+		}
+		facts->first_ns = MIN(facts->first_ns, ts_ns);
 		facts->backward_stamps++;
-		facts->backward_max_ns = MAX(facts->backward_max_ns, facts->last_ns - packet->ts_ns);
+		facts->backward_max_ns = MAX(facts->backward_max_ns, last_ns - ts_ns);
 	}
-	facts->last_ns = facts->packets == 1 ? packet->ts_ns : MAX(facts->last_ns, packet->ts_ns);
+	facts->last_ns = last_ns;
 }
 
 static void
@@ -554,23 +564,44 @@ set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 	pipeline->newest_ns = pipeline->next_tick_ns = now_ns;
 }
 
-static void
-take_popped(struct pipeline *pipeline, const struct packet *packet, bool stepped)
+/* A packet's headers into the cache. */
+static inline void
+fetch(const uint8_t *data)
 {
-	if (stepped)
-		set_clock_back(pipeline, packet->ts_ns);
-	take_packet(pipeline, packet);
+	__builtin_prefetch(data);
+	__builtin_prefetch((const void *)((uintptr_t)data + CACHE_LINE));
 }
 
-/* Packets whose turn has come; at the end all of them. */
+/* Packets whose turn has come. */
 static void
-take_waiting(struct pipeline *pipeline, bool drain)
+take_waiting(struct pipeline *pipeline, int64_t until_ns)
 {
-	const struct packet *packet;
-	bool stepped;
+	for (;;) {
+		bool stepped;
+		unsigned count;
+		const struct packet *packets = reorder_pop(pipeline->reorder, until_ns, &count, &stepped);
 
-	while ((packet = reorder_pop(pipeline->reorder, drain, &stepped)) != NULL)
-		take_popped(pipeline, packet, stepped);
+		if (count == 0)
+			return;
+		if (stepped)
+			set_clock_back(pipeline, packets->ts_ns);
+		for (unsigned i = 0; i < count; i++) {
+			if (i + AHEAD < count)
+				fetch(packets[i + AHEAD].data);
+			take_packet(pipeline, &packets[i]);
+		}
+	}
+}
+
+/* Packets in the reorder's room: those that stand in the order of their stamps go on together. */
+static void
+push(struct pipeline *pipeline, const struct packet *packets, unsigned count)
+{
+	note_packets(pipeline, packets, count);
+	while (count > 0) {
+		count -= reorder_push(pipeline->reorder, count);
+		take_waiting(pipeline, REORDER_NOW);
+	}
 }
 
 bool
@@ -578,16 +609,17 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 {
 	if (pipeline->over)
 		return false;
-	while (packets-- > 0) {
-		struct packet *packet = reorder_room(pipeline->reorder);
+	while (packets > 0) {
+		unsigned places, count;
+		struct packet *room = reorder_room(pipeline->reorder, &places);
 
-		if (source_set_next(pipeline->sources, packet) != SOURCE_PACKET) {
+		if (source_set_next(pipeline->sources, room) != SOURCE_PACKET) {
 			pipeline_end(pipeline);
 			return false;
 		}
-		note_packet(pipeline, packet);
-		reorder_push(pipeline->reorder);
-		take_waiting(pipeline, false);
+		count = 1 + source_set_more(pipeline->sources, room + 1, MIN(places, packets) - 1);
+		push(pipeline, room, count);
+		packets -= count;
 	}
 	return true;
 }
@@ -595,21 +627,15 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 void
 pipeline_push(struct pipeline *pipeline, const struct packet *packet)
 {
-	note_packet(pipeline, packet);
+	note_packets(pipeline, packet, 1);
 	reorder_copy(pipeline->reorder, packet);
-	take_waiting(pipeline, false);
+	take_waiting(pipeline, REORDER_NOW);
 }
 
 void
 pipeline_pass_time(struct pipeline *pipeline, int64_t now_ns)
 {
-	const struct packet *packet;
-	int64_t oldest_ns;
-	bool stepped;
-
-	while (reorder_oldest_ns(pipeline->reorder, &oldest_ns) && oldest_ns <= now_ns &&
-	    (packet = reorder_pop(pipeline->reorder, true, &stepped)) != NULL)
-		take_popped(pipeline, packet, stepped);
+	take_waiting(pipeline, now_ns);
 }
 
 void
@@ -617,7 +643,7 @@ pipeline_end(struct pipeline *pipeline)
 {
 	if (pipeline->over)
 		return;
-	take_waiting(pipeline, true);
+	take_waiting(pipeline, REORDER_DRAIN);
 	finish(pipeline);
 }
 

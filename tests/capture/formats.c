@@ -225,6 +225,32 @@ read_all(struct source *source, GError **error)
 	return packets;
 }
 
+/* The packets are the same whether they come one by one or as many as there are. */
+static void
+check_more(const struct made *made)
+{
+	struct source *one = opened(made), *many = opened(made);
+	struct packet packet[7], expected;
+
+	while (source_next(many, packet, NULL) == SOURCE_PACKET) {
+		unsigned count = 1 + source_more(many, packet + 1, G_N_ELEMENTS(packet) - 1);
+
+		for (unsigned i = 0; i < count; i++) {
+			cr_assert_eq(source_next(one, &expected, NULL), SOURCE_PACKET);
+			cr_assert_eq(packet[i].frame, expected.frame);
+			cr_assert_eq(packet[i].ts_ns, expected.ts_ns);
+			cr_assert_eq(packet[i].wire_len, expected.wire_len);
+			cr_assert_eq(packet[i].cap_len, expected.cap_len);
+			cr_assert_eq(memcmp(packet[i].data, expected.data, expected.cap_len), 0);
+		}
+	}
+	check_end(one);
+	cr_assert_eq(source_facts(many)->bad_blocks, source_facts(one)->bad_blocks);
+	cr_assert_eq(source_facts(many)->dropped_by_kernel, source_facts(one)->dropped_by_kernel);
+	source_free(one);
+	source_free(many);
+}
+
 TestSuite(pcapng, .init = make_path, .fini = remove_path);
 TestSuite(snoop, .init = make_path, .fini = remove_path);
 TestSuite(compressed, .init = make_path, .fini = remove_path);
@@ -367,6 +393,28 @@ Test(pcapng, row_15_bad_blocks)
 	check_end(source);
 	cr_assert_eq(source_facts(source)->bad_blocks, 4);
 	source_free(source);
+	check_more(&made);
+	g_byte_array_unref(made.bytes);
+}
+
+/* Packets, blocks of no use and long ones, over every edge of what is read at once. */
+Test(pcapng, many_at_once)
+{
+	struct made made = made_new(false);
+
+	put_section(&made);
+	put_interface(&made, 1, 9, 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		put_packet(&made, i % 50 == 0, i, i % 1000, 1000);
+		if (i % 400 == 0) {
+			begin_block(&made, i % 800 == 0 ? 6 : 0x0bad0bad);
+			put_zeros(&made, 600 * 1024);
+			end_block(&made);
+		}
+		if (i % 100 == 0)
+			put_statistics(&made, 0, i, 0);
+	}
+	check_more(&made);
 	g_byte_array_unref(made.bytes);
 }
 
@@ -498,6 +546,17 @@ Test(snoop, row_16_both_versions)
 		source_free(source);
 		g_byte_array_unref(made.bytes);
 	}
+}
+
+/* Padding that was not read yet is not missing. */
+Test(snoop, many_at_once)
+{
+	struct made made = snoop_file(2, 4);
+
+	for (uint32_t i = 0; i < 20000; i++)
+		put_record(&made, 1000, i % 61, 100, 0, i, 0);
+	check_more(&made);
+	g_byte_array_unref(made.bytes);
 }
 
 Test(snoop, row_34_what_is_not_read)

@@ -2,11 +2,23 @@
  * Packets of a file back in the order of their stamps.
  */
 #include <criterion/criterion.h>
+#include <glib.h>
 #include <string.h>
 
 #include "capture/reorder.h"
 
 enum { MS = 1000000, PACKETS = 300 };
+
+/* Into the room, where nothing waits yet. */
+static void
+put(struct reorder *reorder, const struct packet *packet)
+{
+	unsigned places;
+
+	*reorder_room(reorder, &places) = *packet;
+	cr_assert_geq(places, 1);
+	cr_assert_eq(reorder_push(reorder, 1), 1);
+}
 
 static void
 push(struct reorder *reorder, int64_t ts_ns, uint64_t frame)
@@ -14,8 +26,7 @@ push(struct reorder *reorder, int64_t ts_ns, uint64_t frame)
 	uint8_t data[8] = { (uint8_t)frame };
 	struct packet packet = { .ts_ns = ts_ns, .frame = frame, .cap_len = sizeof data, .wire_len = 100, .data = data };
 
-	*reorder_room(reorder) = packet;
-	reorder_push(reorder);
+	put(reorder, &packet);
 	reorder_gone(reorder, data, data + sizeof data);
 	memset(data, 0xff, sizeof data);
 }
@@ -27,17 +38,20 @@ struct out {
 };
 
 static void
-take(struct reorder *reorder, bool drain, struct out *out)
+take(struct reorder *reorder, int64_t until_ns, struct out *out)
 {
-	const struct packet *packet;
+	const struct packet *packets;
+	unsigned count;
 	bool stepped;
 
-	while ((packet = reorder_pop(reorder, drain, &stepped)) != NULL) {
-		cr_assert_lt(out->count, PACKETS);
-		cr_assert_eq(packet->data[0], (uint8_t)packet->frame, "the bytes go with their packet");
+	while (packets = reorder_pop(reorder, until_ns, &count, &stepped), count > 0) {
 		out->steps += stepped;
-		out->ts_ns[out->count] = packet->ts_ns;
-		out->frame[out->count++] = packet->frame;
+		for (unsigned i = 0; i < count; i++) {
+			cr_assert_lt(out->count, PACKETS);
+			cr_assert_eq(packets[i].data[0], (uint8_t)packets[i].frame, "the bytes go with their packet");
+			out->ts_ns[out->count] = packets[i].ts_ns;
+			out->frame[out->count++] = packets[i].frame;
+		}
 	}
 }
 
@@ -52,9 +66,9 @@ Test(reorder, blocks_in_reverse)
 		unsigned at = i / BLOCK * BLOCK + (BLOCK - 1 - i % BLOCK);
 
 		push(reorder, 1000 * (int64_t)MS + at * (int64_t)APART_NS, at + 1);
-		take(reorder, false, &out);
+		take(reorder, REORDER_NOW, &out);
 	}
-	take(reorder, true, &out);
+	take(reorder, REORDER_DRAIN, &out);
 	cr_assert_eq(out.count, PACKETS);
 	cr_assert_eq(out.steps, 0);
 	for (unsigned i = 0; i < PACKETS; i++)
@@ -70,14 +84,14 @@ Test(reorder, equal_stamps_and_no_longer_than_needed)
 
 	for (uint64_t frame = 1; frame <= 10; frame++)
 		push(reorder, 5 * MS, frame);
-	take(reorder, false, &out);
+	take(reorder, REORDER_NOW, &out);
 	cr_assert_eq(out.count, 0, "one stamped earlier may still come");
 	push(reorder, 5 * MS + REORDER_NS + 1, 11);
-	take(reorder, false, &out);
+	take(reorder, REORDER_NOW, &out);
 	cr_assert_eq(out.count, 10);
 	for (unsigned i = 0; i < 10; i++)
 		cr_assert_eq(out.frame[i], i + 1);
-	take(reorder, true, &out);
+	take(reorder, REORDER_DRAIN, &out);
 	cr_assert_eq(out.count, 11);
 	reorder_free(reorder);
 }
@@ -93,7 +107,7 @@ Test(reorder, clock_set_back)
 	push(reorder, 100 * MS, 3);
 	push(reorder, 100 * MS + 20, 5);
 	push(reorder, 100 * MS + 10, 4);
-	take(reorder, true, &out);
+	take(reorder, REORDER_DRAIN, &out);
 	cr_assert_eq(out.count, 5);
 	cr_assert_eq(out.steps, 1);
 	for (unsigned i = 0; i < 5; i++)
@@ -107,6 +121,7 @@ Test(reorder, bytes_that_go)
 	struct reorder *reorder = reorder_new();
 	uint8_t data[40];
 	const struct packet *packet;
+	unsigned count;
 	bool stepped;
 
 	for (unsigned i = 0; i < sizeof data; i++)
@@ -114,16 +129,15 @@ Test(reorder, bytes_that_go)
 	for (unsigned i = 0; i < 4; i++) {
 		struct packet pushed = { .ts_ns = i, .frame = i + 1, .cap_len = 10, .wire_len = 10, .data = data + 10 * i };
 
-		*reorder_room(reorder) = pushed;
-		reorder_push(reorder);
+		put(reorder, &pushed);
 	}
 	reorder_gone(reorder, data + 5, data + 20);
+	packet = reorder_pop(reorder, REORDER_DRAIN, &count, &stepped);
+	cr_assert_eq(count, 4);
 	for (unsigned i = 0; i < 4; i++) {
-		packet = reorder_pop(reorder, true, &stepped);
-		cr_assert_not_null(packet);
-		cr_assert_eq(packet->data == data + 10 * i, i >= 2, "packet %u", i);
+		cr_assert_eq(packet[i].data == data + 10 * i, i >= 2, "packet %u", i);
 		for (unsigned at = 0; at < 10; at++)
-			cr_assert_eq(packet->data[at], 10 * i + at);
+			cr_assert_eq(packet[i].data[at], 10 * i + at);
 	}
 	reorder_free(reorder);
 }
@@ -133,6 +147,7 @@ Test(reorder, growing_packets)
 {
 	struct reorder *reorder = reorder_new();
 	const struct packet *packet;
+	unsigned count;
 	bool stepped;
 	static uint8_t data[70000];
 
@@ -140,17 +155,81 @@ Test(reorder, growing_packets)
 		struct packet pushed = { .ts_ns = size, .frame = size + 1, .cap_len = size, .wire_len = size, .data = data };
 
 		data[size] = (uint8_t)size;
-		*reorder_room(reorder) = pushed;
-		reorder_push(reorder);
+		put(reorder, &pushed);
 		reorder_gone(reorder, data, data + sizeof data);
 	}
-	for (uint32_t size = 0; size < sizeof data; size += 9973) {
-		packet = reorder_pop(reorder, true, &stepped);
-		cr_assert_not_null(packet);
+	packet = reorder_pop(reorder, REORDER_DRAIN, &count, &stepped);
+	cr_assert_eq(count, (sizeof data - 1) / 9973 + 1);
+	for (uint32_t size = 0; size < sizeof data; size += 9973, packet++) {
 		cr_assert_eq(packet->cap_len, size);
 		if (size > 9973)
 			cr_assert_eq(packet->data[size - 9973], (uint8_t)(size - 9973));
 	}
-	cr_assert_null(reorder_pop(reorder, true, &stepped));
+	reorder_pop(reorder, REORDER_DRAIN, &count, &stepped);
+	cr_assert_eq(count, 0);
 	reorder_free(reorder);
+}
+
+/* Stamps of every kind of disorder, the clock set back too. */
+static int64_t
+next_stamp(GRand *rand, int64_t ts_ns)
+{
+	switch (g_rand_int_range(rand, 0, 12)) {
+	case 0:
+		return ts_ns - g_rand_int_range(rand, 0, 100000);
+	case 1:
+		return ts_ns - g_rand_int_range(rand, 0, 3 * MS);
+	case 2:
+		return ts_ns + g_rand_int_range(rand, 0, 3 * MS);
+	case 3:
+		return ts_ns;
+	default:
+		return ts_ns + g_rand_int_range(rand, 0, 50000);
+	}
+}
+
+/* Takes what is in the room as the pipeline does. */
+static void
+push_room(struct reorder *reorder, unsigned count, struct out *out)
+{
+	while (count > 0) {
+		count -= reorder_push(reorder, count);
+		take(reorder, REORDER_NOW, out);
+	}
+}
+
+/* It does not matter how many are pushed at once. */
+Test(reorder, one_by_one_or_many)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+
+	for (unsigned run = 0; run < 300; run++) {
+		struct reorder *one = reorder_new(), *many = reorder_new();
+		struct out by_one = { 0 }, by_many = { 0 };
+		uint8_t data[PACKETS];
+		int64_t ts_ns = 1000 * (int64_t)MS;
+
+		for (unsigned i = 0; i < PACKETS;) {
+			unsigned places, count;
+			struct packet *room = reorder_room(many, &places);
+
+			count = (unsigned)g_rand_int_range(rand, 1, (gint32)places + 1);
+			count = MIN(count, PACKETS - i);
+			for (unsigned at = 0; at < count; at++, i++) {
+				ts_ns = next_stamp(rand, ts_ns);
+				data[i] = (uint8_t)(i + 1);
+				room[at] = (struct packet){ .ts_ns = ts_ns, .frame = i + 1, .cap_len = 1, .wire_len = 1, .data = data + i };
+				put(one, &room[at]);
+				take(one, REORDER_NOW, &by_one);
+			}
+			push_room(many, count, &by_many);
+			cr_assert_eq(by_one.count, by_many.count, "run %u", run);
+		}
+		take(one, REORDER_DRAIN, &by_one);
+		take(many, REORDER_DRAIN, &by_many);
+		cr_assert_eq(by_one.count, PACKETS);
+		cr_assert_eq(memcmp(&by_one, &by_many, sizeof by_one), 0, "run %u", run);
+		reorder_free(one);
+		reorder_free(many);
+	}
 }

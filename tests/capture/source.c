@@ -366,6 +366,43 @@ Test(source, packets_stay_until_they_are_gone)
 		cr_assert(lent.gone[i]);
 }
 
+/* Those that were read already come at once, as they come one by one; nothing goes until then. */
+Test(source, many_at_once)
+{
+	enum { MANY = 20 };
+	static struct lent lent;
+	GByteArray *file = file_start(plain, DLT_EN10MB);
+	g_autofree char *path = NULL;
+	struct source *source, *other;
+	struct packet packet;
+	unsigned at_once = 0;
+
+	for (unsigned i = 0; i < LENT; i++)
+		file_packet(file, plain, i, 0, i % 3 * 1000, LENT_BYTES);
+	path = file_write("a.pcap", file);
+	source = opened(path, NULL);
+	other = opened(path, NULL);
+	source_on_gone(source, note_gone, &lent);
+	while (source_next(source, &lent.packet[0], NULL) == SOURCE_PACKET) {
+		unsigned count = 1 + source_more(source, lent.packet + 1, MANY - 1);
+
+		lent.count = count;
+		memset(lent.gone, 0, sizeof lent.gone);
+		at_once += count == MANY;
+		for (unsigned i = 0; i < count; i++) {
+			cr_assert_eq(source_next(other, &packet, NULL), SOURCE_PACKET);
+			cr_assert_eq(packet.frame, lent.packet[i].frame);
+			cr_assert_eq(packet.ts_ns, lent.packet[i].ts_ns);
+			cr_assert_eq(packet.cap_len, lent.packet[i].cap_len);
+			cr_assert_not(lent.gone[i]);
+		}
+	}
+	cr_assert_eq(source_next(other, &packet, NULL), SOURCE_END);
+	cr_assert_geq(at_once, LENT / MANY / 2);
+	source_free(source);
+	source_free(other);
+}
+
 /* ---- filters ---- */
 
 Test(source, a_filter_keeps_the_frame_numbers)
@@ -373,6 +410,7 @@ Test(source, a_filter_keeps_the_frame_numbers)
 	GByteArray *file = file_start(plain, DLT_EN10MB);
 	g_autofree char *path = NULL;
 	struct filter *filter = filter_new("len = 62", NULL);
+	struct packet packets[4];
 	struct source *source;
 
 	for (uint32_t i = 1; i <= 10; i++)
@@ -382,6 +420,13 @@ Test(source, a_filter_keeps_the_frame_numbers)
 	check_packet(source, INT64_C(2) * NS_PER_S, 62, 62, 2);
 	check_packet(source, INT64_C(5) * NS_PER_S, 62, 62, 5);
 	check_packet(source, INT64_C(8) * NS_PER_S, 62, 62, 8);
+	check_end(source);
+	source_free(source);
+	source = opened(path, filter);
+	check_packet(source, INT64_C(2) * NS_PER_S, 62, 62, 2);
+	cr_assert_eq(source_more(source, packets, G_N_ELEMENTS(packets)), 2);
+	cr_assert_eq(packets[0].frame, 5);
+	cr_assert_eq(packets[1].frame, 8);
 	check_end(source);
 	source_free(source);
 	filter_free(filter);
