@@ -1,6 +1,5 @@
 #include "stats/lines.h"
 
-#include <float.h>
 #include <glib.h>
 #include <math.h>
 #include <string.h>
@@ -36,6 +35,11 @@ enum {
 	PEAK_PART = 8,			/* a peak is wide by this part of its rate on either side */
 };
 
+/* No frame in so short a time, however small, is slower than one of a byte in this. */
+#define QUICK_NS_MOST (UINT64_C(1) << 32)
+
+G_STATIC_ASSERT(2 * UNEVEN_NS < QUICK_NS_MOST);
+
 /* What was moved at rates of one bucket. */
 struct at_rate {
 	int64_t time_ns;
@@ -50,6 +54,7 @@ struct line {
 	uint32_t frames;		/* in the open chunk */
 	uint64_t bytes, wire_bytes;
 	double slowest_ns, fastest_ns;	/* a byte of the frame that took longest or shortest for its size, UNEVEN_NS granted */
+	uint64_t quick_ns, quick_bytes;	/* of the frame that fastest_ns is of; QUICK_NS_MOST and 1: of none, or a slow one */
 	int64_t uneven_ns;		/* in chunks without a rate */
 	bool open;
 	uint64_t all_bytes;
@@ -61,13 +66,29 @@ struct lines {
 	unsigned count;
 	struct line together[2];	/* of all clients: to them, to their servers */
 	struct line *last[2];		/* found last, by direction of the segment */
+	struct line *noted[2];		/* those of them that a call was of last, between these hosts */
+	uint8_t noted_client[16], noted_server[16];
 	uint8_t slot[SLOTS];		/* number + 1; 0: free. Few lines, so that collisions are bounded */
 };
+
+static void
+forget_fastest(struct line *line)
+{
+	line->fastest_ns = INFINITY;
+	line->quick_ns = QUICK_NS_MOST;
+	line->quick_bytes = 1;
+}
 
 struct lines *
 lines_new(void)
 {
-	return g_new0(struct lines, 1);
+	struct lines *lines = g_new0(struct lines, 1);
+
+	for (unsigned i = 0; i < LINES_MAX; i++)
+		forget_fastest(&lines->line[i]);
+	forget_fastest(&lines->together[0]);
+	forget_fastest(&lines->together[1]);
+	return lines;
 }
 
 void
@@ -143,7 +164,7 @@ is_uneven(const struct line *line, int64_t time_ns)
 }
 
 /* Headers take their share of a line, so that the rate is that of whole frames. */
-static void
+static G_GNUC_NO_INLINE void
 close_chunk(struct line *line)
 {
 	int64_t time_ns = duration_ns(line->start_ns, line->last_ns);
@@ -164,7 +185,7 @@ close_chunk(struct line *line)
 	line->frames = 0;
 	line->bytes = line->wire_bytes = 0;
 	line->slowest_ns = 0;
-	line->fastest_ns = INFINITY;
+	forget_fastest(line);
 }
 
 /* Where every gap seems to be a pause, the line has become slower than it was taken for. */
@@ -182,30 +203,62 @@ is_pause(struct line *line, int64_t gap_ns)
 	return true;
 }
 
+/* A frame of so many bytes took so long, UNEVEN_NS granted. */
 static void
-line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+note_fastest(struct line *line, uint64_t took_ns, uint32_t wire_bytes)
 {
-	double gap_ns;
+	double byte_ns = (double)took_ns / wire_bytes;
 
-	line->all_bytes += payload_bytes;
+	if (byte_ns >= line->fastest_ns)
+		return;
+	line->fastest_ns = byte_ns;
+	line->quick_ns = MIN(took_ns, QUICK_NS_MOST);
+	line->quick_bytes = took_ns < QUICK_NS_MOST ? wire_bytes : 1;
+}
+
+static inline void
+add_frame(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+{
+	line->last_ns = ts_ns;
+	line->frames++;
+	line->bytes += payload_bytes;
+	line->wire_bytes += wire_bytes;
+	if (ts_ns - line->start_ns >= CHUNK_NS && line->frames >= CHUNK_FRAMES)
+		close_chunk(line);
+}
+
+/* A frame that may begin a chunk, or take longer or shorter than all others of its chunk. */
+static G_GNUC_NO_INLINE void
+add_notable(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+{
+	int64_t gap_ns;
+
 	if (!line->open || ts_ns < line->last_ns || is_pause(line, duration_ns(line->last_ns, ts_ns))) {
 		close_chunk(line);
 		line->start_ns = line->last_ns = ts_ns;
 		line->open = true;
 		return;
 	}
-	gap_ns = (double)(ts_ns - line->last_ns);
-	/* most frames change neither, which shows without a division; slowest_ns is not below zero */
+	gap_ns = ts_ns - line->last_ns;
+	/* slowest_ns is not below zero */
 	if (gap_ns > UNEVEN_NS)
-		line->slowest_ns = MAX(line->slowest_ns, (gap_ns - UNEVEN_NS) / wire_bytes);
-	if (gap_ns + UNEVEN_NS <= line->fastest_ns * wire_bytes * (1 + DBL_EPSILON * 4))
-		line->fastest_ns = MIN(line->fastest_ns, (gap_ns + UNEVEN_NS) / wire_bytes);
-	line->last_ns = ts_ns;
-	line->frames++;
-	line->bytes += payload_bytes;
-	line->wire_bytes += wire_bytes;
-	if (line->frames >= CHUNK_FRAMES && ts_ns - line->start_ns >= CHUNK_NS)
-		close_chunk(line);
+		line->slowest_ns = MAX(line->slowest_ns, (double)(gap_ns - UNEVEN_NS) / wire_bytes);
+	note_fastest(line, (uint64_t)gap_ns + UNEVEN_NS, wire_bytes);
+	add_frame(line, ts_ns, wire_bytes, payload_bytes);
+}
+
+/* Most frames come close behind one another and are no faster than the fastest of their chunk. */
+static inline void
+line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+{
+	uint64_t gap_ns = (uint64_t)ts_ns - (uint64_t)line->last_ns;
+
+	line->all_bytes += payload_bytes;
+	if (ts_ns >= line->last_ns && gap_ns <= UNEVEN_NS &&
+	    (gap_ns + UNEVEN_NS) * line->quick_bytes >= line->quick_ns * wire_bytes)
+		add_frame(line, ts_ns, wire_bytes, payload_bytes);
+	else
+		add_notable(line, ts_ns, wire_bytes, payload_bytes);
 }
 
 void
@@ -229,6 +282,13 @@ lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, co
 void
 lines_note(struct lines *lines, const struct net_endpoint *client, const struct net_endpoint *server)
 {
+	if (lines->noted[0] == lines->last[0] && lines->noted[1] == lines->last[1] &&
+	    (address_difference(lines->noted_client, client->address) |
+	    address_difference(lines->noted_server, server->address)) == 0)
+		return;
+	memcpy(lines->noted, lines->last, sizeof(lines->noted));
+	memcpy(lines->noted_client, client->address, sizeof(lines->noted_client));
+	memcpy(lines->noted_server, server->address, sizeof(lines->noted_server));
 	for (unsigned direction = 0; direction < 2; direction++) {
 		struct line *line = lines->last[direction];
 		bool to_client;
