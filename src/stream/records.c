@@ -112,6 +112,7 @@ begin_record(const struct place *at, const struct slice *slice)
 	record->total_len = 0;
 	record->token = 0;
 	state->waited = slice->waited;
+	state->alignment = (int8_t)(slice->offset & 3);
 	state->copy_len = 0;
 	state->head_done = state->headless = false;
 }
@@ -183,11 +184,10 @@ take_mark(const struct place *at, struct slice *slice)
 		note_missed(at, slice);
 		return PLACE_HIDDEN;
 	}
-	if (state->mark_have == 0) {
+	if (state->mark_have == 0 && state->phase == RECORD_AT_MARK)
+		begin_record(at, slice);
+	else if (state->mark_have == 0)
 		state->alignment = (int8_t)(slice->offset & 3);
-		if (state->phase == RECORD_AT_MARK)
-			begin_record(at, slice);
-	}
 	if (n == MARK_LEN)
 		memcpy(state->mark, slice->data, MARK_LEN);
 	else
@@ -340,6 +340,44 @@ parse(const struct place *at, struct slice *slice)
 	}
 }
 
+/* Whether a slice is a record, no more and no less, as most small ones are: in one fragment, with enough of its head. */
+static inline bool
+is_whole(const struct place *at, const struct slice *slice)
+{
+	const struct record_state *state = at->state;
+
+	return state->phase == RECORD_AT_MARK && state->mark_have == 0 && !at->connection->tls &&
+	    slice->cap_len >= MARK_LEN + HEAD_LEAST && slice->wire_len <= MARK_LEN + RECORD_MAX &&
+	    xdr_load32(slice->data) == (LAST_FRAGMENT | (slice->wire_len - MARK_LEN));
+}
+
+/* What parse() makes of such a slice. */
+static void
+take_whole(const struct place *at, struct slice *slice)
+{
+	struct record_state *state = at->state;
+	struct rpc_record *record = &state->record;
+
+	begin_record(at, slice);
+	state->head_done = true;
+	slice_pass(slice, MARK_LEN);
+	record->flags |= slice->flags;
+	record->total_len = slice->wire_len;
+	record->head = slice->data;
+	record->head_cap = slice->cap_len;
+	record->head_beyond = XDR_HOLE;
+	if (at->stream->sink.head(at->stream->sink.context, record) != HEAD_NOT_RPC) {
+		at->connection->rpc = true;
+		slice_pass(slice, slice->wire_len);
+		end_record(at, slice);
+	} else {
+		state->phase = RECORD_IN_BODY;
+		state->headless = true;
+		lose_place(at, true);
+		search(at, slice);
+	}
+}
+
 /* Where a boundary is found, what was held from there on is parsed after all. */
 static void
 resume(const struct place *at, enum resync_hope hope)
@@ -391,7 +429,9 @@ records_push(struct stream *stream, struct connection *connection, uint8_t direc
 		return;
 	}
 	at = (struct place){ stream, connection, state, direction };
-	if (state->phase == RECORD_TLS)
+	if (is_whole(&at, slice))
+		take_whole(&at, slice);
+	else if (state->phase == RECORD_TLS)
 		stream->counters.tls_bytes += slice->lost ? 0 : slice->wire_len;
 	else if (state->phase != RECORD_NO_PLACE)
 		parse(&at, slice);
