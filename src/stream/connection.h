@@ -255,6 +255,13 @@ void records_finish(struct stream *stream, struct connection *connection, uint8_
 /* held.c */
 struct held *held_copy(const struct slice *slice);
 
+/* By choice, since an index would be multiplied anew for each member. */
+static inline struct half *
+connection_half(struct connection *connection, uint8_t direction)
+{
+	return direction == 0 ? &connection->half[0] : &connection->half[1];
+}
+
 /* Most of a large record: nothing in so many bytes is looked at. */
 static inline bool
 record_skips(const struct record_state *state, uint32_t len)

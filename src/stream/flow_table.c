@@ -5,23 +5,6 @@
 
 enum { BLOCK_SHIFT = 5, BLOCK = 1 << BLOCK_SHIFT, FIRST_SLOTS = 64 };
 
-/*
- * Connections live in blocks that never move; the table holds their indexes
- * plus one, linear probing, at most half full, deletion by shifting back.
- */
-struct flow_table {
-	uint32_t limit;
-	uint32_t used;		/* connections in the table */
-	uint32_t made;		/* indexes ever given out */
-	uint32_t free_head;	/* list through lru_newer */
-	uint32_t newest, oldest;
-	uint32_t *slots;
-	uint32_t mask;
-	struct connection **blocks;
-	uint32_t block_count;
-	struct connection *last;	/* of the previous segment: most come in runs */
-};
-
 struct flow_table *
 flow_table_new(uint32_t limit)
 {
@@ -164,17 +147,12 @@ flow_table_find(const struct flow_table *flows, const struct flow_key *key, uint
 }
 
 struct connection *
-flow_table_get(struct flow_table *flows, const struct flow_key *key, uint64_t hash, bool *made,
+flow_table_look_up(struct flow_table *flows, const struct flow_key *key, uint64_t hash, bool *made,
     struct connection **evict)
 {
-	struct connection *connection = flows->last;
 	uint32_t index;
+	struct connection *connection = find(flows, key, hash, &index);
 
-	*made = false;
-	if (connection != NULL && connection->hash == hash &&
-	    flow_key_same(&connection->info.key, key))
-		return connection;
-	connection = find(flows, key, hash, &index);
 	if (connection == NULL) {
 		if (flows->used == flows->limit) {
 			*evict = flow_table_at(flows, flows->oldest);

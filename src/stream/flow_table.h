@@ -8,18 +8,45 @@
 
 enum { FLOW_NONE = UINT32_MAX };
 
-struct flow_table;
+/*
+ * Connections live in blocks that never move; the table holds their indexes
+ * plus one, linear probing, at most half full, deletion by shifting back.
+ */
+struct flow_table {
+	struct connection *last;	/* of the previous segment: most come in runs */
+	uint32_t limit;
+	uint32_t used;			/* connections in the table */
+	uint32_t made;			/* indexes ever given out */
+	uint32_t free_head;		/* list through lru_newer */
+	uint32_t newest, oldest;
+	uint32_t *slots;
+	uint32_t mask;
+	struct connection **blocks;
+	uint32_t block_count;
+};
 
 struct flow_table *flow_table_new(uint32_t limit);
 void flow_table_free(struct flow_table *flows);
+struct connection *flow_table_look_up(struct flow_table *flows, const struct flow_key *key, uint64_t hash,
+    bool *made, struct connection **evict);
 /*
  * The connection of a key. *made tells whether it is new (zeroed but for key
  * and hash). When the table is full, *evict is set to the least recently used
  * one instead and NULL returned: the caller closes it, calls flow_table_remove and
  * asks again. Pointers stay valid until flow_table_remove.
  */
-struct connection *flow_table_get(struct flow_table *flows, const struct flow_key *key, uint64_t hash,
-    bool *made, struct connection **evict);
+static inline struct connection *
+flow_table_get(struct flow_table *flows, const struct flow_key *key, uint64_t hash, bool *made,
+    struct connection **evict)
+{
+	struct connection *connection = flows->last;
+
+	*made = false;
+	if (connection != NULL && connection->hash == hash && flow_key_same(&connection->info.key, key))
+		return connection;
+	return flow_table_look_up(flows, key, hash, made, evict);
+}
+
 /* NULL if there is none; it does not count as used. */
 struct connection *flow_table_find(const struct flow_table *flows, const struct flow_key *key, uint64_t hash);
 void flow_table_remove(struct flow_table *flows, struct connection *connection);

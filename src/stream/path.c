@@ -1,13 +1,12 @@
 #include "stream/path.h"
 
 void
-path_sampled(struct stream *stream, struct connection *connection, uint8_t direction, int64_t ts_ns)
+path_sampled(struct stream *stream, struct connection *connection, struct half *half, int64_t ts_ns)
 {
-	struct half *half = &connection->half[direction];
-	int64_t round_trip_ns;
+	int64_t round_trip_ns = ts_ns - half->sample_ns;
+	int direction = half - connection->half;
 
 	half->sampling = false;
-	round_trip_ns = ts_ns - half->sample_ns;
 	if (round_trip_ns < 0)
 		return;
 	path_tell(stream, connection);

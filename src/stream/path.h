@@ -22,17 +22,14 @@ path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 }
 
 /* The open sample was acknowledged. */
-void path_sampled(struct stream *stream, struct connection *connection, uint8_t direction, int64_t ts_ns);
+void path_sampled(struct stream *stream, struct connection *connection, struct half *half, int64_t ts_ns);
 
-/* What this direction sent was acknowledged up to offset. */
+/* What this half sent was acknowledged up to offset. */
 static inline void
-path_acked(struct stream *stream, struct connection *connection, uint8_t direction,
-    int64_t offset, int64_t ts_ns)
+path_acked(struct stream *stream, struct connection *connection, struct half *half, int64_t offset, int64_t ts_ns)
 {
-	const struct half *half = &connection->half[direction];
-
 	if (half->sampling && offset >= half->sample_end)
-		path_sampled(stream, connection, direction, ts_ns);
+		path_sampled(stream, connection, half, ts_ns);
 }
 
 /*

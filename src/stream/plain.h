@@ -29,11 +29,9 @@ plain_connection(const struct connection *connection)
 }
 
 static inline void
-plain_data(struct stream *stream, struct connection *connection, const struct segment *segment)
+plain_data(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    const struct segment *segment)
 {
-	struct half *half = &connection->half[segment->direction];
-	struct half *other = &connection->half[!segment->direction];
-	struct record_state *record = &half->record;
 	int64_t ts_ns = segment->packet->ts_ns;
 	uint32_t len = segment->payload_wire_len;
 
@@ -43,8 +41,8 @@ plain_data(struct stream *stream, struct connection *connection, const struct se
 	waits_data(half, other, true, ts_ns);
 	half_note_ready(half, stream->clock, ts_ns, 0);
 	half->next += len;
-	if (record_skips(record, len)) {
-		record->fragment_left -= len;
+	if (record_skips(&half->record, len)) {
+		half->record.fragment_left -= len;
 	} else {
 		struct slice slice = slice_of(stream, other, segment, half->next - len);
 
@@ -58,12 +56,11 @@ plain_data(struct stream *stream, struct connection *connection, const struct se
 	stream->counters.hole_bytes += len - segment->payload_cap_len;
 }
 
-/* False, and nothing changed, unless it is a plain one. */
+/* A segment of a half; false, and nothing changed, unless it is a plain one. */
 static inline bool
-plain_segment(struct stream *stream, struct connection *connection, const struct segment *segment)
+plain_segment(struct stream *stream, struct connection *connection, struct half *half, const struct segment *segment)
 {
-	struct half *half = &connection->half[segment->direction];
-	struct half *other = &connection->half[!segment->direction];
+	struct half *other = connection_half(connection, !segment->direction);
 	int32_t unacked = (int32_t)(other->seq_base + (uint32_t)other->next - segment->ack);
 	int64_t ts_ns = segment->packet->ts_ns;
 	int64_t acked;
@@ -72,12 +69,12 @@ plain_segment(struct stream *stream, struct connection *connection, const struct
 	    segment->seq != half->seq_base + (uint32_t)half->next || unacked < 0)
 		return false;
 	if (segment->payload_wire_len > 0)
-		plain_data(stream, connection, segment);
+		plain_data(stream, connection, half, other, segment);
 	acked = other->next - unacked;
 	waits_announced(other, acked, segment->window, ts_ns);
 	if (acked > other->acked) {
 		half_note_acked(other, acked, ts_ns);
-		path_acked(stream, connection, !segment->direction, acked, ts_ns);
+		path_acked(stream, connection, other, acked, ts_ns);
 	}
 	return true;
 }

@@ -206,9 +206,8 @@ track(struct stream *stream, struct connection *connection, const struct segment
  * does not matter; that of a SYN is never scaled.
  */
 static void
-note_window(struct stream *stream, struct connection *connection, const struct segment *segment)
+note_window(struct stream *stream, const struct connection *connection, struct half *half, const struct segment *segment)
 {
-	struct half *half = &connection->half[segment->direction];
 	bool small;
 
 	if (segment->flags & (TCP_RST | TCP_SYN))
@@ -245,13 +244,14 @@ void
 stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
 {
 	struct connection *connection = find_connection(stream, segment, flow_hash);
+	struct half *half = connection_half(connection, segment->direction);
 
 	stream->counters.segments++;
 	stream->counters.payload_bytes += segment->payload_wire_len;
-	note_window(stream, connection, segment);
+	note_window(stream, connection, half, segment);
 	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
 	stream->packets = packets;
-	if (!plain_segment(stream, connection, segment))
+	if (!plain_segment(stream, connection, half, segment))
 		push_other(stream, connection, segment);
 }
 

@@ -560,7 +560,7 @@ acknowledge(struct stream *stream, struct connection *connection, const struct s
 	half->fresh |= offset == half->next && !half->starting && half->held == NULL;
 	if (offset > half->next)
 		mark_ack(half, offset, segment->packet->ts_ns, stream->packets);
-	path_acked(stream, connection, direction, offset, segment->packet->ts_ns);
+	path_acked(stream, connection, half, offset, segment->packet->ts_ns);
 }
 
 bool
