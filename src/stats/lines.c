@@ -48,16 +48,18 @@ struct at_rate {
 
 struct line {
 	uint8_t from[16], to[16];
+	struct line *together;		/* that of all lines to the same end; NULL while it is not known */
 	enum line_end end;
-	int64_t start_ns, last_ns;	/* of the chunk that is open: the frame before its first, its last */
-	int64_t spacing_ns;		/* mean distance of frames in the last chunk */
 	uint32_t frames;		/* in the open chunk */
-	uint64_t bytes, wire_bytes;
-	double slowest_ns, fastest_ns;	/* a byte of the frame that took longest or shortest for its size, UNEVEN_NS granted */
+	int64_t start_ns, last_ns;	/* of the chunk that is open: the frame before its first, its last */
+	uint64_t bytes;
 	uint64_t quick_ns, quick_bytes;	/* of the frame that fastest_ns is of; QUICK_NS_MOST and 1: of none, or a slow one */
+	uint64_t wire_bytes;
+	double slowest_ns, fastest_ns;	/* a byte of the frame that took longest or shortest for its size, UNEVEN_NS granted */
+	int64_t spacing_ns;		/* mean distance of frames in the last chunk */
 	int64_t uneven_ns;		/* in chunks without a rate */
 	bool open;
-	uint64_t all_bytes;
+	uint64_t earlier_bytes;		/* all that came before the open chunk */
 	struct at_rate *rate;		/* OCTAVES * STEPS; NULL until a chunk is closed */
 };
 
@@ -183,6 +185,7 @@ close_chunk(struct line *line)
 	}
 	line->start_ns = line->last_ns;
 	line->frames = 0;
+	line->earlier_bytes += line->bytes;
 	line->bytes = line->wire_bytes = 0;
 	line->slowest_ns = 0;
 	forget_fastest(line);
@@ -216,6 +219,13 @@ note_fastest(struct line *line, uint64_t took_ns, uint32_t wire_bytes)
 	line->quick_bytes = took_ns < QUICK_NS_MOST ? wire_bytes : 1;
 }
 
+/* Whether it is a chunk. */
+static inline bool
+is_over(const struct line *line)
+{
+	return line->last_ns - line->start_ns >= CHUNK_NS && line->frames >= CHUNK_FRAMES;
+}
+
 static inline void
 add_frame(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
@@ -223,13 +233,10 @@ add_frame(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payloa
 	line->frames++;
 	line->bytes += payload_bytes;
 	line->wire_bytes += wire_bytes;
-	if (ts_ns - line->start_ns >= CHUNK_NS && line->frames >= CHUNK_FRAMES)
-		close_chunk(line);
 }
 
-/* A frame that may begin a chunk, or take longer or shorter than all others of its chunk. */
-static G_GNUC_NO_INLINE void
-add_notable(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+static void
+line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
 	int64_t gap_ns;
 
@@ -237,6 +244,7 @@ add_notable(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payl
 		close_chunk(line);
 		line->start_ns = line->last_ns = ts_ns;
 		line->open = true;
+		line->earlier_bytes += payload_bytes;
 		return;
 	}
 	gap_ns = ts_ns - line->last_ns;
@@ -245,38 +253,64 @@ add_notable(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payl
 		line->slowest_ns = MAX(line->slowest_ns, (double)(gap_ns - UNEVEN_NS) / wire_bytes);
 	note_fastest(line, (uint64_t)gap_ns + UNEVEN_NS, wire_bytes);
 	add_frame(line, ts_ns, wire_bytes, payload_bytes);
+	if (is_over(line))
+		close_chunk(line);
 }
 
-/* Most frames come close behind one another and are no faster than the fastest of their chunk. */
-static inline void
-line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+static G_GNUC_NO_INLINE void
+add_notable(struct lines *lines, const struct flow_key *key, uint8_t direction, const struct packet *packet,
+    uint32_t payload_bytes)
+{
+	const uint8_t *from = key->address[direction], *to = key->address[!direction];
+	struct line *line = lines->last[direction];
+
+	if (line == NULL || !is_line(line, from, to))
+		line = find_line(lines, from, to, true);
+	if (line == NULL)
+		return;
+	lines->last[direction] = line;
+	line_add(line, packet->ts_ns, packet->wire_len, payload_bytes);
+	if (line->together != NULL)
+		line_add(line->together, packet->ts_ns, packet->wire_len, payload_bytes);
+}
+
+static G_GNUC_NO_INLINE void
+close_chunks(struct line *line)
+{
+	if (is_over(line))
+		close_chunk(line);
+	if (is_over(line->together))
+		close_chunk(line->together);
+}
+
+/* A frame that is close behind the one before it and no faster than the fastest of its chunk changes sums alone. */
+static inline bool
+is_common(const struct line *line, int64_t ts_ns, uint32_t wire_bytes)
 {
 	uint64_t gap_ns = (uint64_t)ts_ns - (uint64_t)line->last_ns;
 
-	line->all_bytes += payload_bytes;
-	if (ts_ns >= line->last_ns && gap_ns <= UNEVEN_NS &&
-	    (gap_ns + UNEVEN_NS) * line->quick_bytes >= line->quick_ns * wire_bytes)
-		add_frame(line, ts_ns, wire_bytes, payload_bytes);
-	else
-		add_notable(line, ts_ns, wire_bytes, payload_bytes);
+	return ts_ns >= line->last_ns && gap_ns <= UNEVEN_NS &&
+	    (gap_ns + UNEVEN_NS) * line->quick_bytes >= line->quick_ns * wire_bytes;
 }
 
 void
 lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, const struct packet *packet,
     uint32_t payload_bytes)
 {
-	const uint8_t *from = key->address[direction], *to = key->address[!direction];
 	struct line *line = lines->last[direction];
+	struct line *together;
 
-	if (line == NULL || !is_line(line, from, to)) {
-		line = find_line(lines, from, to, true);
-		if (line == NULL)
-			return;
-		lines->last[direction] = line;
+	if (line == NULL || !is_line(line, key->address[direction], key->address[!direction]) ||
+	    line->together == NULL || !is_common(line, packet->ts_ns, packet->wire_len) ||
+	    !is_common(line->together, packet->ts_ns, packet->wire_len)) {
+		add_notable(lines, key, direction, packet, payload_bytes);
+		return;
 	}
-	line_add(line, packet->ts_ns, packet->wire_len, payload_bytes);
-	if (line->end != LINE_UNKNOWN)
-		line_add(&lines->together[line->end == LINE_TO_SERVER], packet->ts_ns, packet->wire_len, payload_bytes);
+	together = line->together;
+	add_frame(line, packet->ts_ns, packet->wire_len, payload_bytes);
+	add_frame(together, packet->ts_ns, packet->wire_len, payload_bytes);
+	if (is_over(line) || is_over(together))
+		close_chunks(line);
 }
 
 void
@@ -296,8 +330,10 @@ lines_note(struct lines *lines, const struct net_endpoint *client, const struct 
 		if (line == NULL)
 			continue;
 		to_client = is_line(line, server->address, client->address);
-		if (to_client || is_line(line, client->address, server->address))
-			line->end = to_client ? LINE_TO_CLIENT : LINE_TO_SERVER;
+		if (!to_client && !is_line(line, client->address, server->address))
+			continue;
+		line->end = to_client ? LINE_TO_CLIENT : LINE_TO_SERVER;
+		line->together = &lines->together[!to_client];
 	}
 }
 
@@ -314,10 +350,16 @@ lines_break(struct lines *lines)
 	}
 }
 
+static uint64_t
+all_bytes(const struct line *line)
+{
+	return line->earlier_bytes + line->bytes;
+}
+
 static void
 line_merge(struct line *line, const struct line *part)
 {
-	line->all_bytes += part->all_bytes;
+	line->earlier_bytes += all_bytes(part);
 	line->uneven_ns = sum_ns(line->uneven_ns, part->uneven_ns);
 	if (part->end != LINE_UNKNOWN)
 		line->end = part->end;
@@ -349,14 +391,14 @@ lines_merge(struct lines *into, const struct lines *from)
 static void
 line_since(struct line *since, const struct line *earlier, const struct line *now)
 {
-	*since = (struct line){ .end = now->end, .uneven_ns = now->uneven_ns, .all_bytes = now->all_bytes };
+	*since = (struct line){ .end = now->end, .uneven_ns = now->uneven_ns, .earlier_bytes = all_bytes(now) };
 	memcpy(since->from, now->from, sizeof(since->from));
 	memcpy(since->to, now->to, sizeof(since->to));
 	since->rate = g_memdup2(now->rate, OCTAVES * STEPS * sizeof(*now->rate));
 	if (earlier == NULL)
 		return;
 	since->uneven_ns -= earlier->uneven_ns;
-	since->all_bytes -= earlier->all_bytes;
+	since->earlier_bytes -= all_bytes(earlier);
 	for (unsigned bucket = 0; earlier->rate != NULL && bucket < OCTAVES * STEPS; bucket++) {
 		since->rate[bucket].time_ns -= earlier->rate[bucket].time_ns;
 		since->rate[bucket].bytes -= earlier->rate[bucket].bytes;
@@ -388,7 +430,7 @@ lines_bytes(const struct lines *lines, enum line_end end)
 
 	for (unsigned i = 0; i < lines->count; i++)
 		if (lines->line[i].end == end)
-			bytes += lines->line[i].all_bytes;
+			bytes += all_bytes(&lines->line[i]);
 	return bytes;
 }
 
@@ -396,7 +438,7 @@ lines_bytes(const struct lines *lines, enum line_end end)
 static void
 peak_of(const struct line *line, struct line_peak *peak)
 {
-	*peak = (struct line_peak){ .all_bytes = line->all_bytes, .moving_ns = line->uneven_ns };
+	*peak = (struct line_peak){ .all_bytes = all_bytes(line), .moving_ns = line->uneven_ns };
 	for (unsigned bucket = 0; line->rate != NULL && bucket < OCTAVES * STEPS; bucket++)
 		peak->moving_ns = sum_ns(peak->moving_ns, line->rate[bucket].time_ns);
 	for (unsigned middle = 0; line->rate != NULL && middle < OCTAVES * STEPS; middle++) {
