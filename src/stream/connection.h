@@ -247,6 +247,8 @@ void tcp_open(struct stream *stream, struct connection *connection);
 
 /* records.c: record marking of one direction. Nothing is left of the slice. */
 void records_push(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice);
+/* A slice whose mark says that all of it is a record, which the sink took for none: the place was wrong. */
+void records_refuse(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice);
 /* Nothing more comes of the direction: boundaries that stand on their own are decided. */
 void records_settle(struct stream *stream, struct connection *connection, uint8_t direction);
 /* The direction ends: candidates are decided, the record in hand is abandoned, memory is given back. */

@@ -9,6 +9,7 @@
 
 #include "stream/connection.h"
 #include "stream/path.h"
+#include "stream/record.h"
 #include "stream/sent.h"
 #include "stream/waits.h"
 
@@ -28,6 +29,49 @@ plain_connection(const struct connection *connection)
 	    plain_half(&connection->half[0]) && plain_half(&connection->half[1]);
 }
 
+/* Data of a segment, which ends at half->next, for records.c. */
+static inline struct slice
+plain_slice(const struct stream *stream, const struct half *half, const struct half *other,
+    const struct segment *segment)
+{
+	struct slice slice = slice_of(stream, other, segment, half->next - segment->payload_wire_len);
+
+	slice.waited = half->waits.so_far;
+	slice.ready_ns = half->ready_ns;
+	slice.ready_flags = half->ready_flags;
+	return slice;
+}
+
+/* What records_push() makes of a record that is a segment of its own: nobody waits inside it. */
+static inline void
+plain_record(struct stream *stream, struct connection *connection, struct half *half, const struct half *other,
+    const struct segment *segment)
+{
+	struct slice slice = plain_slice(stream, half, other, segment);
+	struct record_state *state = &half->record;
+	struct rpc_record *record = &state->record;
+
+	record_begin(state, connection, segment->direction, &slice);
+	state->head_done = true;
+	record->total_len = segment->payload_wire_len - MARK_LEN;
+	record->head = segment->payload + MARK_LEN;
+	record->head_cap = segment->payload_cap_len - MARK_LEN;
+	record->head_beyond = XDR_HOLE;
+	if (stream->sink.head(stream->sink.context, record) == HEAD_NOT_RPC) {
+		struct slice refused = plain_slice(stream, half, other, segment);
+
+		records_refuse(stream, connection, segment->direction, &refused);
+		return;
+	}
+	record_is_over(state);
+	record->last_ns = half->ready_ns;
+	record->flags |= half->ready_flags;
+	record->end_offset = half->next;
+	record->receiver_ns = record->sender_ns = 0;
+	record->waits_unknown = false;
+	stream->sink.end(stream->sink.context, record);
+}
+
 static inline void
 plain_data(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
     const struct segment *segment)
@@ -43,12 +87,11 @@ plain_data(struct stream *stream, struct connection *connection, struct half *ha
 	half->next += len;
 	if (record_skips(&half->record, len)) {
 		half->record.fragment_left -= len;
+	} else if (record_is_whole(connection, &half->record, segment)) {
+		plain_record(stream, connection, half, other, segment);
 	} else {
-		struct slice slice = slice_of(stream, other, segment, half->next - len);
+		struct slice slice = plain_slice(stream, half, other, segment);
 
-		slice.waited = half->waits.so_far;
-		slice.ready_ns = half->ready_ns;
-		slice.ready_flags = half->ready_flags;
 		records_push(stream, connection, segment->direction, &slice);
 	}
 	sent_add(half, len, ts_ns);

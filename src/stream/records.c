@@ -13,18 +13,11 @@
 #include <nfscorr/xdr.h>
 #include <string.h>
 
-#include "stream/connection.h"
+#include "stream/record.h"
 #include "stream/resync.h"
 #include "stream/tls.h"
 
-enum {
-	MARK_LEN = 4,
-	HEAD_PEEK = 8,		/* XID and type: less is no message */
-	HEAD_LEAST = 24,	/* a call up to its procedure: with less, wait while more comes */
-	TRUSTED = 64,		/* records in a row after which a found place counts as right */
-};
-
-static const uint32_t LAST_FRAGMENT = UINT32_C(1) << 31;
+enum { HEAD_PEEK = 8 };	/* XID and type: less is no message */
 
 enum place_result { PLACE_KEPT, PLACE_LOST, PLACE_HIDDEN };
 
@@ -93,54 +86,25 @@ lose_place(const struct place *at, bool contradicted)
 	state->since_resync = 0;
 }
 
-/* With the first byte of its mark. */
-static void
-begin_record(const struct place *at, const struct slice *slice)
-{
-	struct record_state *state = at->state;
-	struct rpc_record *record = &state->record;
-
-	/* member by member: the others are written before they are read */
-	record->connection = &at->connection->info;
-	record->direction = at->direction;
-	record->flags = state->unproven > 0 ? RECORD_UNPROVEN : 0;
-	record->first_ns = slice->seen_ns;
-	record->first_frame = slice->frame;
-	record->first_order = slice->order;
-	record->first_acked = slice->acked;
-	record->begin_offset = slice->offset;
-	record->total_len = 0;
-	record->token = 0;
-	state->waited = slice->waited;
-	state->alignment = (int8_t)(slice->offset & 3);
-	state->copy_len = 0;
-	state->head_done = state->headless = false;
-}
-
 static void
 end_record(const struct place *at, const struct slice *behind)
 {
 	struct record_state *state = at->state;
+	struct rpc_record *record = &state->record;
 
-	state->phase = RECORD_AT_MARK;
-	if (state->since_resync < TRUSTED)
-		state->since_resync++;
-	if (state->unproven > 0)
-		state->unproven--;
-	else
-		state->largest = MAX(state->largest, state->record.total_len);
 	if (!state->head_done)
 		close_head(at);
+	record_is_over(state);
 	if (state->headless)
 		return;
-	state->record.last_ns = behind->ready_ns;
-	state->record.flags |= behind->ready_flags;
-	state->record.end_offset = behind->offset;
-	state->record.receiver_ns = behind->waited.receiver_ns - state->waited.receiver_ns;
-	state->record.sender_ns = behind->waited.sender_ns - state->waited.sender_ns;
-	state->record.waits_unknown = behind->waited.doubts != state->waited.doubts ||
-	    state->record.receiver_ns < 0 || state->record.sender_ns < 0;
-	at->stream->sink.end(at->stream->sink.context, &state->record);
+	record->last_ns = behind->ready_ns;
+	record->flags |= behind->ready_flags;
+	record->end_offset = behind->offset;
+	record->receiver_ns = behind->waited.receiver_ns - state->waited.receiver_ns;
+	record->sender_ns = behind->waited.sender_ns - state->waited.sender_ns;
+	record->waits_unknown = behind->waited.doubts != state->waited.doubts ||
+	    record->receiver_ns < 0 || record->sender_ns < 0;
+	at->stream->sink.end(at->stream->sink.context, record);
 }
 
 /* A fragment is complete; behind is what of the slice lies behind it. */
@@ -158,10 +122,10 @@ read_mark(const struct place *at)
 {
 	struct record_state *state = at->state;
 	uint32_t mark = xdr_load32(state->mark);
-	uint32_t len = mark & ~LAST_FRAGMENT;
+	uint32_t len = mark & ~RECORD_LAST_FRAGMENT;
 
 	state->mark_have = 0;
-	state->last_fragment = (mark & LAST_FRAGMENT) != 0;
+	state->last_fragment = (mark & RECORD_LAST_FRAGMENT) != 0;
 	if (len > RECORD_MAX - state->record.total_len ||
 	    (state->last_fragment && state->record.total_len + len < HEAD_PEEK))
 		return false;
@@ -185,7 +149,7 @@ take_mark(const struct place *at, struct slice *slice)
 		return PLACE_HIDDEN;
 	}
 	if (state->mark_have == 0 && state->phase == RECORD_AT_MARK)
-		begin_record(at, slice);
+		record_begin(state, at->connection, at->direction, slice);
 	else if (state->mark_have == 0)
 		state->alignment = (int8_t)(slice->offset & 3);
 	if (n == MARK_LEN)
@@ -340,44 +304,6 @@ parse(const struct place *at, struct slice *slice)
 	}
 }
 
-/* Whether a slice is a record, no more and no less, as most small ones are: in one fragment, with enough of its head. */
-static inline bool
-is_whole(const struct place *at, const struct slice *slice)
-{
-	const struct record_state *state = at->state;
-
-	return state->phase == RECORD_AT_MARK && state->mark_have == 0 && !at->connection->tls &&
-	    slice->cap_len >= MARK_LEN + HEAD_LEAST && slice->wire_len <= MARK_LEN + RECORD_MAX &&
-	    xdr_load32(slice->data) == (LAST_FRAGMENT | (slice->wire_len - MARK_LEN));
-}
-
-/* What parse() makes of such a slice. */
-static void
-take_whole(const struct place *at, struct slice *slice)
-{
-	struct record_state *state = at->state;
-	struct rpc_record *record = &state->record;
-
-	begin_record(at, slice);
-	state->head_done = true;
-	slice_pass(slice, MARK_LEN);
-	record->flags |= slice->flags;
-	record->total_len = slice->wire_len;
-	record->head = slice->data;
-	record->head_cap = slice->cap_len;
-	record->head_beyond = XDR_HOLE;
-	if (at->stream->sink.head(at->stream->sink.context, record) != HEAD_NOT_RPC) {
-		at->connection->rpc = true;
-		slice_pass(slice, slice->wire_len);
-		end_record(at, slice);
-	} else {
-		state->phase = RECORD_IN_BODY;
-		state->headless = true;
-		lose_place(at, true);
-		search(at, slice);
-	}
-}
-
 /* Where a boundary is found, what was held from there on is parsed after all. */
 static void
 resume(const struct place *at, enum resync_hope hope)
@@ -429,14 +355,27 @@ records_push(struct stream *stream, struct connection *connection, uint8_t direc
 		return;
 	}
 	at = (struct place){ stream, connection, state, direction };
-	if (is_whole(&at, slice))
-		take_whole(&at, slice);
-	else if (state->phase == RECORD_TLS)
+	if (state->phase == RECORD_TLS)
 		stream->counters.tls_bytes += slice->lost ? 0 : slice->wire_len;
 	else if (state->phase != RECORD_NO_PLACE)
 		parse(&at, slice);
 	else
 		search(&at, slice);
+	if (state->phase == RECORD_NO_PLACE)
+		resume(&at, HOPE_MORE);
+}
+
+void
+records_refuse(struct stream *stream, struct connection *connection, uint8_t direction, struct slice *slice)
+{
+	struct record_state *state = &connection->half[direction].record;
+	struct place at = { stream, connection, state, direction };
+
+	state->phase = RECORD_IN_BODY;
+	state->headless = true;
+	slice_pass(slice, MARK_LEN);
+	lose_place(&at, true);
+	search(&at, slice);
 	if (state->phase == RECORD_NO_PLACE)
 		resume(&at, HOPE_MORE);
 }

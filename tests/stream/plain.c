@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <glib.h>
 #include <inttypes.h>
+#include <nfscorr/xdr.h>
 #include <string.h>
 
 #include "stream/wire.h"
@@ -134,15 +135,26 @@ watched_free(struct watched *watched)
 static void
 append_calls(struct wire *wire, GRand *rand)
 {
+	static const uint32_t rubbish[12] = { [1] = 7 };
+
 	for (uint32_t xid = 1; xid <= CALLS; xid++) {
 		uint32_t size = (uint32_t)g_rand_int_range(rand, 1, 9000);
 
-		switch (g_rand_int_range(rand, 0, 3)) {
+		switch (g_rand_int_range(rand, 0, 13)) {
 		case 0:
+			wire_words(wire, g_rand_boolean(rand) ? TO_CLIENT : TO_SERVER, rubbish, G_N_ELEMENTS(rubbish));
+			break;
+		case 1:
+		case 2:
+		case 3:
+		case 4:
 			wire_getattr(wire, xid);
 			wire_getattr_reply(wire, xid);
 			break;
-		case 1:
+		case 5:
+		case 6:
+		case 7:
+		case 8:
 			wire_read(wire, xid, 0, size);
 			wire_read_reply(wire, xid, size);
 			break;
@@ -231,12 +243,23 @@ trouble(struct traffic *traffic, struct wire *wire, enum wire_direction directio
 	}
 }
 
+/* Where the record ends that the next byte is of. */
+static uint32_t
+record_end(const struct wire *wire, enum wire_direction direction, uint32_t sent)
+{
+	uint32_t end = 0;
+
+	while (end <= sent)
+		end += 4 + (xdr_load32(wire->bytes[direction] + end) & 0x7fffffff);
+	return end;
+}
+
 static void
 step(struct traffic *traffic, struct wire *wire)
 {
 	enum wire_direction direction = chance(traffic, 2) ? TO_SERVER : TO_CLIENT;
 	uint32_t *sent = &traffic->sent[direction], ack = traffic->sent[!direction];
-	uint32_t len = (uint32_t)(chance(traffic, 3) ? g_rand_int_range(traffic->rand, 1, SEGMENT) : SEGMENT);
+	uint32_t len = (uint32_t)(chance(traffic, 6) ? g_rand_int_range(traffic->rand, 1, SEGMENT) : SEGMENT);
 
 	traffic->now_ns += g_rand_int_range(traffic->rand, 0, 200 * US);
 	if (traffic->trouble > 0 && chance(traffic, traffic->trouble)) {
@@ -244,7 +267,7 @@ step(struct traffic *traffic, struct wire *wire)
 	} else if (chance(traffic, 4) || *sent >= wire->len[direction]) {
 		wire_ack(wire, direction, *sent, ack, traffic->now_ns);
 	} else {
-		len = MIN(len, wire->len[direction] - *sent);
+		len = MIN(len, (chance(traffic, 2) ? record_end(wire, direction, *sent) : wire->len[direction]) - *sent);
 		wire_send(wire, direction, *sent, len, ack, traffic->now_ns);
 		*sent += len;
 	}
