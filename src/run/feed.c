@@ -6,17 +6,19 @@
 #include <unistd.h>
 
 enum {
-	BATCH_OPS = 64,
-	BATCH_EVENTS = 64,
-	BATCHES = 16,		/* between a decoding thread and its reader */
+	BATCH_OPS = 256,	/* a batch may cost either thread a switch */
+	BATCH_EVENTS = 128,
+	BATCHES = 4,		/* between a decoding thread and its reader */
+	ADDED_OPS = 64,		/* to the aggregate at once, while they are at hand */
+	CACHE_LINE = 64,
 	STEP_PACKETS = 256,
 	WAIT_US = 100 * 1000,
-	LIVE_BATCHES = 256,	/* behind which a live stream is not read on */
+	LIVE_BATCHES = 64,	/* behind which a live stream is not read on */
 	QUIET_MS = 1000,	/* without a byte of a live stream: nothing belongs in front of what waits */
 };
 
 struct batch {
-	unsigned count;
+	unsigned count, added;		/* ops, and those that the aggregate has */
 	bool last;
 	struct nfs_op op[BATCH_OPS];
 	unsigned events;
@@ -24,21 +26,23 @@ struct batch {
 	struct tcp_event event[BATCH_EVENTS];
 };
 
+/* What the reader writes with every op lies in no cache line that the decoder looks at. */
 struct feed {
 	struct pipeline *pipeline;
 	struct aggregate *aggregate;
-	unsigned capture;
-	feed_event_fn *event;
-	void *event_context;
-	GThread *thread;		/* NULL: decoded by the reader */
-	bool bounded;			/* the decoder waits for empty batches rather than make more */
-	GAsyncQueue *full, *empty;
 	struct batch *writing;		/* the decoder's, NULL between batches */
+	struct live *live;		/* NULL: a file, or a stream that is waited for */
+	GAsyncQueue *full, *empty;
+	GThread *thread;		/* NULL: decoded by the reader */
+	unsigned capture;
+	bool bounded;			/* the decoder waits for empty batches rather than make more */
+	gint cancelled;			/* atomic */
+	uint8_t apart[CACHE_LINE];
 	struct batch *reading;		/* the reader's */
 	unsigned at, event_at;
-	gint cancelled;			/* atomic */
 	bool over;			/* the last batch was handed over */
-	struct live *live;		/* NULL: a file, or a stream that is waited for */
+	feed_event_fn *event;
+	void *event_context;
 };
 
 /* Of a stream that nobody waits for. The decoder holds the lock but where it may have to wait. */
@@ -62,10 +66,18 @@ batch_begin(struct feed *feed)
 
 	if (batch == NULL)
 		batch = g_new(struct batch, 1);
-	batch->count = batch->events = 0;
+	batch->count = batch->added = batch->events = 0;
 	batch->last = false;
 	feed->writing = batch;
 	return batch;
+}
+
+static void
+add_ops(struct feed *feed, struct batch *batch)
+{
+	if (feed->aggregate != NULL && batch->count > batch->added)
+		aggregate_add_ops(feed->aggregate, feed->capture, batch->op + batch->added, batch->count - batch->added);
+	batch->added = batch->count;
 }
 
 /* The batch that the decoder fills goes to the reader. */
@@ -74,8 +86,7 @@ hand_over(struct feed *feed)
 {
 	struct batch *batch = g_steal_pointer(&feed->writing);
 
-	if (feed->aggregate != NULL && batch->count > 0)
-		aggregate_add_ops(feed->aggregate, feed->capture, batch->op, batch->count);
+	add_ops(feed, batch);
 	g_async_queue_push(feed->full, batch);
 	if (feed->live != NULL)
 		feed->live->wake(feed->live->wake_context);
@@ -102,6 +113,9 @@ take_op(void *context, const struct nfs_op *op)
 	if (batch == NULL)
 		batch = batch_begin(feed);
 	batch->op[batch->count++] = *op;
+	if (batch->count % ADDED_OPS > 0)
+		return;
+	add_ops(feed, batch);
 	if (batch->count == BATCH_OPS)
 		hand_over(feed);
 }
