@@ -753,6 +753,15 @@ finish_if_over(struct calls *calls, struct call *call, const struct connection_i
 		emit_answered(calls, call, connection);
 }
 
+/* What a record's times are, in the flags of its op. */
+static uint16_t
+flags_of(const struct rpc_record *record, enum op_flag deduced, enum op_flag filled, enum op_flag stale)
+{
+	return (uint16_t)((record->flags & RECORD_TIME_DEDUCED ? deduced : 0) |
+	    (record->flags & RECORD_TIME_FILLED ? filled : 0) |
+	    (record->flags & RECORD_TIME_STALE ? stale : 0));
+}
+
 static void
 end_call(struct call *call, const struct rpc_record *record)
 {
@@ -766,12 +775,8 @@ end_call(struct call *call, const struct rpc_record *record)
 	op->client_ns += record->sender_ns;
 	call->waits_unknown |= record->waits_unknown;
 	op->valid |= OP_HAS_CALL_LAST;
-	if (record->flags & RECORD_TIME_DEDUCED)
-		op->flags |= OP_CALL_TIME_DEDUCED;
-	if (record->flags & RECORD_TIME_FILLED)
-		op->flags |= OP_CALL_TIME_FILLED;
-	if (record->flags & RECORD_TIME_STALE)
-		op->flags |= OP_CALL_TIME_STALE;
+	if (record->flags != 0)
+		op->flags |= flags_of(record, OP_CALL_TIME_DEDUCED, OP_CALL_TIME_FILLED, OP_CALL_TIME_STALE);
 	if (!op->print.length_known && call->args_off > 0) {
 		op->print.args_len = record->total_len - call->args_off;
 		op->print.length_known = true;
@@ -790,12 +795,8 @@ end_reply(struct call *call, const struct rpc_record *record)
 	}
 	call->op.reply_last_ns = record->last_ns;
 	call->op.valid |= OP_HAS_REPLY_LAST;
-	if (record->flags & RECORD_TIME_DEDUCED)
-		call->op.flags |= OP_REPLY_TIME_DEDUCED;
-	if (record->flags & RECORD_TIME_FILLED)
-		call->op.flags |= OP_REPLY_TIME_FILLED;
-	if (record->flags & RECORD_TIME_STALE)
-		call->op.flags |= OP_REPLY_TIME_STALE;
+	if (record->flags != 0)
+		call->op.flags |= flags_of(record, OP_REPLY_TIME_DEDUCED, OP_REPLY_TIME_FILLED, OP_REPLY_TIME_STALE);
 	call->op.reply_end = record->end_offset;
 	call->op.reply_bytes = record_bytes(record);
 	call->op.client_ns += record->receiver_ns;
@@ -803,22 +804,25 @@ end_reply(struct call *call, const struct rpc_record *record)
 	call->reply_over = true;
 }
 
+/* The call that has taken this reply, which is complete now; NULL: none. */
+static struct call *
+end_orphan(struct calls *calls, const struct rpc_record *record)
+{
+	struct peer *peer = record->connection->rpc;
+	uint32_t xid;
+
+	if (!orphans_end(peer->orphans, record->token & ORPHAN_NUMBERS, record, &xid))
+		return NULL;
+	return find_call(calls, record->connection->serial, !record->direction, xid);
+}
+
 static void
 on_end(void *context, struct rpc_record *record)
 {
 	struct calls *calls = context;
-	struct call *call;
-	uint32_t xid;
+	struct call *call = record->token & TOKEN_ORPHAN ? end_orphan(calls, record) :
+	    outstanding_of(calls->table, record->token);
 
-	if (record->token & TOKEN_ORPHAN) {
-		struct peer *peer = record->connection->rpc;
-
-		if (!orphans_end(peer->orphans, record->token & ORPHAN_NUMBERS, record, &xid))
-			return;
-		call = find_call(calls, record->connection->serial, !record->direction, xid);
-	} else {
-		call = outstanding_of(calls->table, record->token);
-	}
 	if (call == NULL)
 		return;
 	if (record->direction == call->op.call_direction)

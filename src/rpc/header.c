@@ -1,5 +1,6 @@
 #include "rpc/header.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "rpc/names.h"
@@ -127,7 +128,7 @@ read_words(struct xdr_cursor *cursor, struct rpc_message *message, uint32_t *rpc
 }
 
 /* Word by word: whatever is missing, or is not as usual. */
-static enum header_result
+static G_GNUC_NO_INLINE enum header_result
 read_header(struct rpc_message *message)
 {
 	struct xdr_cursor *cursor = &message->body;

@@ -237,25 +237,30 @@ join_copies(struct reconnect *reconnect, struct nfs_op *op, uint32_t bucket)
 	return true;
 }
 
-void
-reconnect_push(struct reconnect *reconnect, const struct nfs_op *op)
+/* An op that may have copies among those that wait, or is to wait for one itself. */
+static G_GNUC_NO_INLINE void
+push_reconnecting(struct reconnect *reconnect, const struct nfs_op *op, bool ended)
 {
-	bool ended = (op->flags & OP_CONNECTION_ENDED) != 0;
-	struct nfs_op joined;
-	uint32_t bucket;
+	uint32_t bucket = bucket_of(op);
+	struct nfs_op joined = *op;
 
-	if (reconnect->oldest == NONE && !ended) {
-		reconnect->sink(reconnect->context, op);
-		return;
-	}
-	bucket = bucket_of(op);
-	joined = *op;
 	if (!is_note(op) && (settle_note(reconnect, op, bucket) || !join_copies(reconnect, &joined, bucket)))
 		return;
 	if (ended)
 		keep(reconnect, &joined, bucket);
 	else
 		reconnect->sink(reconnect->context, &joined);
+}
+
+void
+reconnect_push(struct reconnect *reconnect, const struct nfs_op *op)
+{
+	bool ended = (op->flags & OP_CONNECTION_ENDED) != 0;
+
+	if (reconnect->oldest == NONE && !ended)
+		reconnect->sink(reconnect->context, op);
+	else
+		push_reconnecting(reconnect, op, ended);
 }
 
 void
