@@ -25,10 +25,10 @@ struct call {
 	bool foreign;			/* of a program that no decoder knows: only here so that its reply is known */
 	/* the table's own */
 	uint32_t token;			/* of 30 bits, never 0: names the call until it is removed, and then no other for long */
+	uint32_t *first;		/* of its connection: the newest call */
 	uint32_t hash;
 	uint32_t bucket_next;
 	uint32_t older, newer;
-	uint32_t *first;		/* of its connection: the newest call */
 	uint32_t sibling_prev, sibling_next;
 };
 
