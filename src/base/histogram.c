@@ -16,21 +16,10 @@
 #include <string.h>
 
 enum {
-	BUCKETS = 128,
-	OCTAVES = 58,		/* the last one holds the magnitude of INT64_MIN only */
-	PAGES = 2 * OCTAVES,	/* from 0 up, then from -1 down */
+	BUCKETS = DIST_BUCKETS,
+	OCTAVES = DIST_OCTAVES,
+	PAGES = DIST_PAGES,
 	GROWTH = 4,
-};
-
-/*
- * Counters are 32 bits wide, which halves the memory of a thousand rows. What
- * overflows is carried into a second page of the same bucket, which a live run
- * of many days may need and hardly anything else.
- */
-struct histogram {
-	uint32_t (*counts)[BUCKETS];
-	uint8_t used, room;
-	uint8_t slot[2 * PAGES];	/* of pages, then of their carries; 1-based, 0: none */
 };
 
 struct place {
@@ -47,15 +36,9 @@ octave_shift(unsigned octave)
 static struct place
 place_of(int64_t value_ns)
 {
-	uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
-	unsigned octave = 0;
+	unsigned bucket = dist_bucket(value_ns);
 
-	if (magnitude >= BUCKETS)
-		octave = 57 - (unsigned)__builtin_clzll(magnitude);
-	return (struct place){
-		.page = octave + (value_ns < 0 ? OCTAVES : 0),
-		.bucket = (magnitude >> octave_shift(octave)) % BUCKETS,
-	};
+	return (struct place){ .page = bucket / BUCKETS, .bucket = bucket % BUCKETS };
 }
 
 /* The value `above` the bucket's smallest magnitude, with the page's sign. */
@@ -141,9 +124,8 @@ dist_widen(struct dist *dist, int64_t min_ns, int64_t max_ns)
 		dist->histogram = g_new0(struct histogram, 1);
 }
 
-/* Whatever dist_add has no time for: the first value of all, of a page, or too many for 32 bits. */
-static G_GNUC_NO_INLINE void
-dist_add_rare(struct dist *dist, int64_t value_ns)
+void
+dist_count_rare(struct dist *dist, int64_t value_ns)
 {
 	dist_widen(dist, value_ns, value_ns);
 	dist->count++;
@@ -152,36 +134,11 @@ dist_add_rare(struct dist *dist, int64_t value_ns)
 }
 
 void
-dist_add(struct dist *dist, int64_t value_ns)
+dist_carry(struct dist *dist, int64_t value_ns)
 {
-	struct histogram *histogram = dist->histogram;
-	struct place place = place_of(value_ns);
-	uint32_t *count;
-	unsigned slot;
-
-	if (G_UNLIKELY(value_ns < dist->min_ns || value_ns > dist->max_ns || histogram == NULL)) {
-		dist_add_rare(dist, value_ns);
-		return;
-	}
-	slot = histogram->slot[place.page];
-	count = &histogram->counts[slot - 1][place.bucket];
-	if (G_UNLIKELY(slot == 0 || *count == UINT32_MAX)) {
-		dist_add_rare(dist, value_ns);
-		return;
-	}
-	++*count;
-	dist->count++;
-	dist->sum_ns += value_ns;
-}
-
-void
-dist_fetch(const struct dist *dist, int64_t value_ns)
-{
-	const struct histogram *histogram = dist->histogram;
 	struct place place = place_of(value_ns);
 
-	if (histogram != NULL && histogram->slot[place.page] != 0)
-		__builtin_prefetch(&histogram->counts[histogram->slot[place.page] - 1][place.bucket], 1);
+	page_counts(dist->histogram, place.page + PAGES)[place.bucket]++;
 }
 
 void

@@ -198,6 +198,8 @@ side_row(struct aggregate *aggregate, unsigned capture, unsigned number)
 {
 	struct side_row **row = &aggregate->side[capture][number];
 
+	if (G_LIKELY(*row != NULL && (*row)->count > 0))
+		return *row;
 	if (*row == NULL)
 		*row = g_new0(struct side_row, 1);
 	if (side_row_is_empty(*row))
@@ -248,44 +250,37 @@ add_alone(struct aggregate *aggregate, enum pair_side side, const struct nfs_op 
 }
 
 /*
- * What findings are judged by. One thing after the other over all ops: what
- * each of them runs through, and looks things up in, then stays in the cache.
+ * What findings are judged by, of calls that are no callbacks. One thing after
+ * the other over all ops: what each of them runs through, and looks things up
+ * in, then stays in the cache.
  */
 static void
 add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count)
 {
+	struct concurrency *concurrency = concurrency_of(aggregate, capture);
 	struct threads *threads = aggregate->threads[capture];
 
 	for (unsigned i = 0; i < count; i++)
-		if (!op_is_callback(&ops[i]))
-			flight_add(&aggregate->flight[capture], &ops[i]);
+		flight_add(&aggregate->flight[capture], &ops[i]);
 	for (unsigned i = 0; i < count; i++)
-		if (!op_is_callback(&ops[i]))
-			concurrency_add(concurrency_of(aggregate, capture), &ops[i]);
+		concurrency_add(concurrency, &ops[i]);
 	for (unsigned i = 0; threads != NULL && i < count; i++)
-		if (!op_is_callback(&ops[i]))
-			threads_add(threads, &ops[i]);
+		threads_add(threads, &ops[i]);
 	for (unsigned i = 0; i < count; i++) {
-		const struct nfs_op *op = &ops[i];
-
-		if (op_is_callback(op))
-			continue;
-		if (op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED)
-			serial_add(&aggregate->serial[capture], op);
-		if (op->outcome == OP_ANSWERED)
-			chains_add(&aggregate->chains[capture], op);
+		if (ops[i].outcome == OP_ANSWERED || ops[i].outcome == OP_UNANSWERED)
+			serial_add(&aggregate->serial[capture], &ops[i]);
+		if (ops[i].outcome == OP_ANSWERED)
+			chains_add(&aggregate->chains[capture], &ops[i]);
 	}
 }
 
 static void
 add_to_side(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
 {
-	struct row_key key = row_key_of(op);
-
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED &&
 	    (op->outcome != OP_IN_FLIGHT || !aggregate->interval))
 		return;
-	side_row_add(side_row(aggregate, capture, row_number(&aggregate->keys, &key)), op);
+	side_row_add(side_row(aggregate, capture, row_number_of(&aggregate->keys, op)), op);
 	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || op_is_callback(op))
 		return;
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
@@ -297,7 +292,15 @@ add_to_side(struct aggregate *aggregate, unsigned capture, const struct nfs_op *
 void
 aggregate_add_ops(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count)
 {
-	add_facts(aggregate, capture, ops, count);
+	unsigned first = 0;
+
+	for (unsigned i = 0; i <= count; i++) {
+		if (i < count && !op_is_callback(&ops[i]))
+			continue;
+		if (first < i)
+			add_facts(aggregate, capture, &ops[first], i - first);
+		first = i + 1;
+	}
 	for (unsigned i = 0; i < count; i++)
 		add_to_side(aggregate, capture, &ops[i]);
 }
@@ -317,14 +320,8 @@ largest_part(const struct attribution *parts)
 }
 
 static void
-totals_add(struct aggregate_totals *totals, const struct op_pair *pair)
+totals_add(struct aggregate_totals *totals, const struct attribution *parts)
 {
-	const struct attribution *parts = &pair->parts;
-
-	if (op_is_callback(pair_op(pair))) {
-		totals->callbacks++;
-		return;
-	}
 	totals->matched++;
 	totals->negative += parts->server_ns < 0 || parts->network_ns < 0;
 	totals->total_ns += parts->total_ns;
@@ -345,29 +342,23 @@ totals_add(struct aggregate_totals *totals, const struct op_pair *pair)
 void
 aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 {
-	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED);
-	struct breakdown_row *row[BREAKDOWN_KINDS];
-	struct row_key key;
-	unsigned number;
+	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED), *op = pair_op(pair);
+	uint32_t moved_bytes = moved != NULL ? moved->moved_bytes : 0;
+	unsigned number, bucket;
 
 	if (pair->match != MATCH_MATCHED)
 		return;
-	key = row_key_of(pair_op(pair));
-	number = row_number(&aggregate->keys, &key);
-	/* first all rows: what they count in is under way while the others are looked for */
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		row[kind] = aggregate->interval ? NULL :
-		    breakdown_row_of(aggregate->breakdown[kind], pair, number);
-		if (row[kind] != NULL)
-			dist_fetch(&row[kind]->total, pair->parts.total_ns);
-	}
-	totals_add(&aggregate->totals, pair);
-	if (!op_is_callback(pair_op(pair)))
+	number = row_number_of(&aggregate->keys, op);
+	bucket = dist_bucket(pair->parts.total_ns);
+	if (!aggregate->interval)
+		breakdowns_add(aggregate->breakdown, pair, number, bucket, moved_bytes);
+	if (op_is_callback(op)) {
+		aggregate->totals.callbacks++;
+	} else {
+		totals_add(&aggregate->totals, &pair->parts);
 		transit_add(&aggregate->transit[pair->client_capture], pair);
-	matched_row_add(matched_row(aggregate, number), pair);
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
-		if (row[kind] != NULL)
-			breakdown_row_add(row[kind], pair, moved != NULL ? moved->moved_bytes : 0);
+	}
+	matched_row_add(matched_row(aggregate, number), pair, bucket, moved_bytes);
 	if (pair->parts.total_ns >= slowest_threshold_ns(aggregate->slowest))
 		slowest_add(aggregate->slowest, pair, pair->parts.total_ns);
 }

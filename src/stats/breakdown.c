@@ -26,7 +26,6 @@ struct breakdown {
 	struct counted *rows;
 	unsigned count, room;
 	unsigned named;		/* rows whose id is not ID_OTHERS */
-	unsigned last;		/* row found last */
 	uint64_t seed;
 	/* once rows have given way */
 	struct probation *probation;	/* NULL: none has yet */
@@ -35,6 +34,7 @@ struct breakdown {
 	/* TIME only; starts are ids */
 	int64_t width_ns;
 	int64_t first_start_ns, last_start_ns;	/* when count > 0 */
+	int64_t start_ns;		/* of the window found last; the same */
 	uint16_t slot[SLOTS];	/* index into rows + 1; 0: free */
 };
 
@@ -102,14 +102,12 @@ has_others(enum breakdown_kind kind)
 }
 
 /* The slot that holds the row, or the free one where it would stand. */
-static unsigned
+static inline unsigned
 slot_of(const struct breakdown *breakdown, uint64_t id, unsigned number)
 {
-	uint64_t mix = (id ^ breakdown->seed) * UINT64_C(0x9e3779b97f4a7c15);
-	unsigned at;
+	uint64_t mix = (id ^ breakdown->seed) * UINT64_C(0x9e3779b97f4a7c15) + number * UINT64_C(0xd6e8feb86659fd93);
+	unsigned at = (unsigned)(mix >> (64 - SLOT_BITS));
 
-	mix = ((mix ^ mix >> 32) + number) * UINT64_C(0xd6e8feb86659fd93);
-	at = (unsigned)(mix >> (64 - SLOT_BITS));
 	while (breakdown->slot[at] != 0) {
 		const struct counted *there = &breakdown->rows[breakdown->slot[at] - 1];
 
@@ -134,8 +132,7 @@ row_append(struct breakdown *breakdown, unsigned at, uint64_t id, unsigned numbe
 		.row = { .id = id, .key = breakdown->keys->key[number] },
 		.number = number,
 	};
-	breakdown->last = breakdown->count++;
-	breakdown->slot[at] = (uint16_t)breakdown->count;
+	breakdown->slot[at] = (uint16_t)++breakdown->count;
 	if (id != ID_OTHERS)
 		breakdown->named++;
 	return &counted->row;
@@ -178,7 +175,7 @@ rows_steal(struct breakdown *breakdown, unsigned *count)
 
 	*count = breakdown->count;
 	breakdown->rows = g_new(struct counted, breakdown->room);
-	breakdown->count = breakdown->named = breakdown->last = 0;
+	breakdown->count = breakdown->named = 0;
 	memset(breakdown->slot, 0, sizeof(breakdown->slot));
 	return rows;
 }
@@ -219,14 +216,6 @@ breakdown_unseen(const struct breakdown *breakdown, uint64_t id)
 	return breakdown->given_way + probation_bound(breakdown->probation, id);
 }
 
-static bool
-breakdown_is_last(const struct breakdown *breakdown, uint64_t id, unsigned number)
-{
-	const struct counted *last = &breakdown->rows[breakdown->last];
-
-	return breakdown->count > 0 && last->row.id == id && last->number == number;
-}
-
 /* A new row, which must not be there yet; at is its slot. */
 static struct breakdown_row *
 row_admit(struct breakdown *breakdown, unsigned at, uint64_t id, unsigned number)
@@ -238,35 +227,38 @@ row_admit(struct breakdown *breakdown, unsigned at, uint64_t id, unsigned number
 	return row_append(breakdown, at, id, number);
 }
 
-/* The row for one call more, made when new; valid until the next one is asked for. */
-static struct breakdown_row *
-breakdown_row(struct breakdown *breakdown, uint64_t id, unsigned number)
+/* The row of a key that has none, for one call more; at is its slot. */
+static G_GNUC_NO_INLINE struct breakdown_row *
+row_knock(struct breakdown *breakdown, unsigned at, uint64_t id, unsigned number)
 {
 	struct breakdown_row *row;
 	uint64_t lack = 0;
-	unsigned at;
 
-	if (breakdown_is_last(breakdown, id, number))
-		return &breakdown->rows[breakdown->last].row;
-	at = slot_of(breakdown, id, number);
-	if (breakdown->slot[at] == 0) {
-		if (!has_others(breakdown->kind)) {
-			if (breakdown->count >= ROWS_MAX)
-				at = slot_of(breakdown, id, number = ROW_OTHERS);
-		} else if (breakdown->probation != NULL && id != ID_OTHERS) {
-			if (probation_knock(breakdown->probation, id, number, breakdown->toll, &lack))
-				lack += breakdown->given_way;
-			else
-				at = slot_of(breakdown, id = ID_OTHERS, number);
-		}
+	if (!has_others(breakdown->kind)) {
+		if (breakdown->count >= ROWS_MAX)
+			at = slot_of(breakdown, id, number = ROW_OTHERS);
+	} else if (breakdown->probation != NULL && id != ID_OTHERS) {
+		if (probation_knock(breakdown->probation, id, number, breakdown->toll, &lack))
+			lack += breakdown->given_way;
+		else
+			at = slot_of(breakdown, id = ID_OTHERS, number);
 	}
-	if (breakdown->slot[at] == 0) {
-		row = row_admit(breakdown, at, id, number);
-		row->lack = lack;
-		return row;
-	}
-	breakdown->last = breakdown->slot[at] - 1u;
-	return &breakdown->rows[breakdown->last].row;
+	if (breakdown->slot[at] != 0)
+		return &breakdown->rows[breakdown->slot[at] - 1].row;
+	row = row_admit(breakdown, at, id, number);
+	row->lack = lack;
+	return row;
+}
+
+/* The row for one call more, made when new; valid until the next one is asked for. */
+static inline struct breakdown_row *
+breakdown_row(struct breakdown *breakdown, uint64_t id, unsigned number)
+{
+	unsigned at = slot_of(breakdown, id, number);
+
+	if (G_UNLIKELY(breakdown->slot[at] == 0))
+		return row_knock(breakdown, at, id, number);
+	return &breakdown->rows[breakdown->slot[at] - 1].row;
 }
 
 /* The multiple of the width at or below a stamp; stamps may be anything, and none starts below 64 bits. */
@@ -294,19 +286,15 @@ breakdown_coarsen(struct breakdown *breakdown)
 	}
 	breakdown->first_start_ns = window_start(breakdown, breakdown->first_start_ns);
 	breakdown->last_start_ns = window_start(breakdown, breakdown->last_start_ns);
+	breakdown->start_ns = window_start(breakdown, breakdown->start_ns);
 }
 
-/* The start of the window that at_ns falls into, once there is room for it. */
-static int64_t
-breakdown_window(struct breakdown *breakdown, int64_t at_ns)
+/* Room for another window than the last one. */
+static G_GNUC_NO_INLINE int64_t
+breakdown_reach(struct breakdown *breakdown, int64_t at_ns)
 {
 	int64_t start_ns, first_ns, last_ns;
 
-	if (breakdown->count > 0) {
-		start_ns = (int64_t)breakdown->rows[breakdown->last].row.id;
-		if ((uint64_t)at_ns - (uint64_t)start_ns < (uint64_t)breakdown->width_ns)
-			return start_ns;
-	}
 	for (;;) {
 		start_ns = first_ns = last_ns = window_start(breakdown, at_ns);
 		if (breakdown->count > 0) {
@@ -319,7 +307,17 @@ breakdown_window(struct breakdown *breakdown, int64_t at_ns)
 	}
 	breakdown->first_start_ns = first_ns;
 	breakdown->last_start_ns = last_ns;
-	return start_ns;
+	return breakdown->start_ns = start_ns;
+}
+
+/* The start of the window that at_ns falls into, once there is room for it. */
+static inline int64_t
+breakdown_window(struct breakdown *breakdown, int64_t at_ns)
+{
+	if (G_UNLIKELY(breakdown->count == 0 ||
+	    (uint64_t)at_ns - (uint64_t)breakdown->start_ns >= (uint64_t)breakdown->width_ns))
+		return breakdown_reach(breakdown, at_ns);
+	return breakdown->start_ns;
 }
 
 /* The largest power of two that is not above bytes. */
@@ -329,62 +327,70 @@ size_class(uint32_t bytes)
 	return bytes == 0 ? 0 : UINT64_C(1) << (31 - __builtin_clz(bytes));
 }
 
-static bool
-breakdown_id(struct breakdown *breakdown, const struct op_pair *pair, uint64_t *id)
+static G_GNUC_NO_INLINE void
+network_differs(struct breakdown_row *row)
 {
-	uint32_t bytes;
-
-	switch (breakdown->kind) {
-	case BREAKDOWN_CLIENT:
-		*id = pair->client_id;
-		return true;
-	case BREAKDOWN_SERVER:
-		*id = pair->server_id;
-		return true;
-	case BREAKDOWN_FILE:
-		*id = pair->file_id;
-		return pair_with(pair, OP_HAS_FILE) != NULL;
-	case BREAKDOWN_CONNECTION:
-		*id = pair->connection_id;
-		return true;
-	case BREAKDOWN_SIZE:
-		if (!pair_size(pair, &bytes))
-			return false;
-		*id = size_class(bytes);
-		return true;
-	case BREAKDOWN_TIME:
-		*id = (uint64_t)breakdown_window(breakdown, pair->op[PAIR_SERVER].call_first_ns);
-		return true;
-	case BREAKDOWN_KINDS:
-		break;
-	}
-	return false;
+	row->network_whole = row->network;
+	row->network_differs = true;
 }
 
-struct breakdown_row *
-breakdown_row_of(struct breakdown *breakdown, const struct op_pair *pair, unsigned number)
-{
-	uint64_t id;
-
-	return breakdown_id(breakdown, pair, &id) ? breakdown_row(breakdown, id, number) : NULL;
-}
-
-void
-breakdown_row_add(struct breakdown_row *row, const struct op_pair *pair, uint32_t moved_bytes)
+/* counter: that of its total_ns. */
+static inline void
+row_add(struct breakdown_row *row, const struct attribution *parts, uint32_t *counter, uint32_t moved_bytes)
 {
 	row->count++;
 	row->bytes += moved_bytes;
-	dist_add(&row->total, pair->parts.total_ns);
-	sums_add(&row->server, pair->parts.server_ns);
-	if (pair->parts.client_ns != 0 && !row->network_differs) {
-		row->network_whole = row->network;
-		row->network_differs = true;
-	}
-	sums_add(&row->network, pair->parts.network_ns);
+	dist_count(&row->total, parts->total_ns, counter);
+	dist_sum(&row->server, parts->server_ns);
+	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
+		network_differs(row);
+	dist_sum(&row->network, parts->network_ns);
 	if (row->network_differs)
-		sums_add(&row->network_whole, pair->parts.network_ns + pair->parts.client_ns);
-	if (pair->parts.client_known)
-		sums_add(&row->client, pair->parts.client_ns);
+		dist_sum(&row->network_whole, parts->network_ns + parts->client_ns);
+	if (parts->client_known)
+		dist_sum(&row->client, parts->client_ns);
+}
+
+/* What the pair's rows are found by; the kinds of which it is known. */
+static inline unsigned
+keys_of(const struct op_pair *pair, struct breakdown *time, uint64_t id[BREAKDOWN_KINDS])
+{
+	unsigned known = (1u << BREAKDOWN_KINDS) - 1;
+	uint32_t bytes;
+
+	id[BREAKDOWN_CLIENT] = pair->client_id;
+	id[BREAKDOWN_SERVER] = pair->server_id;
+	id[BREAKDOWN_FILE] = pair->file_id;
+	id[BREAKDOWN_CONNECTION] = pair->connection_id;
+	id[BREAKDOWN_TIME] = (uint64_t)breakdown_window(time, pair->op[PAIR_SERVER].call_first_ns);
+	if (pair_with(pair, OP_HAS_FILE) == NULL)
+		known &= ~(1u << BREAKDOWN_FILE);
+	if (pair_size(pair, &bytes))
+		id[BREAKDOWN_SIZE] = size_class(bytes);
+	else
+		known &= ~(1u << BREAKDOWN_SIZE);
+	return known;
+}
+
+void
+breakdowns_add(struct breakdown *const breakdowns[BREAKDOWN_KINDS], const struct op_pair *pair, unsigned number,
+    unsigned bucket, uint32_t moved_bytes)
+{
+	struct breakdown_row *row[BREAKDOWN_KINDS];
+	uint32_t *counter[BREAKDOWN_KINDS];
+	uint64_t id[BREAKDOWN_KINDS];
+	unsigned known = keys_of(pair, breakdowns[BREAKDOWN_TIME], id), count = 0;
+
+	/* first all rows: what they count in is under way while the others are looked for */
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
+		if ((known >> kind & 1) == 0)
+			continue;
+		row[count] = breakdown_row(breakdowns[kind], id[kind], number);
+		counter[count] = dist_counter(&row[count]->total, bucket);
+		__builtin_prefetch(counter[count++], 1);
+	}
+	for (unsigned i = 0; i < count; i++)
+		row_add(row[i], &pair->parts, counter[i], moved_bytes);
 }
 
 /* Adds a row of from under its number in into. */

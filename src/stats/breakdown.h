@@ -16,10 +16,12 @@ struct breakdown *breakdown_new(enum breakdown_kind kind, struct row_keys *keys)
 /* The same with memory of its own; keys, borrowed, is a copy of its keys. */
 struct breakdown *breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys);
 void breakdown_free(struct breakdown *breakdown);
-/* The row of a matched pair, whose operation's number it is, for one call more; valid until the next is asked for. NULL: in none. */
-struct breakdown_row *breakdown_row_of(struct breakdown *breakdown, const struct op_pair *pair, unsigned number);
-/* Counts the pair in it, and the bytes that it moved, 0 when not known. */
-void breakdown_row_add(struct breakdown_row *row, const struct op_pair *pair, uint32_t moved_bytes);
+/*
+ * Counts a matched pair in all of them, indexed by kind: the number of its
+ * operation, the bucket of its total_ns, the bytes that it moved (0 when not known).
+ */
+void breakdowns_add(struct breakdown *const breakdowns[BREAKDOWN_KINDS], const struct op_pair *pair, unsigned number,
+    unsigned bucket, uint32_t moved_bytes);
 void breakdown_merge(struct breakdown *into, const struct breakdown *from);
 /* Fills view with const struct breakdown_row *, at most BREAKDOWN_ROWS and the others; see aggregate.h. */
 void breakdown_view(struct breakdown *breakdown, GPtrArray *view);

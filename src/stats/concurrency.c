@@ -256,9 +256,12 @@ latency_of(const struct concurrency *concurrency, const struct sweep_event *even
 	return timed ? event->end_ns - event->begin_ns : -1;
 }
 
-static inline void
-take_event(const struct concurrency *concurrency, struct depth *depth, const struct sweep_event *event)
+/* Of calls inside the server. */
+static void
+take_inside(struct concurrency *concurrency, const struct sweep_event *event)
 {
+	struct depth *depth = &concurrency->server;
+
 	if (event->kind == SWEEP_END)
 		depth_end(depth, event->at_ns);
 	else if (event->kind == SWEEP_BEGIN)
@@ -267,25 +270,39 @@ take_event(const struct concurrency *concurrency, struct depth *depth, const str
 		depth_missed(depth, event->at_ns);
 }
 
-/* Of calls: in the server, or in the row of each table. */
+/* Of calls as the client has them, in the row of each table. */
+static void
+take_outside(struct concurrency *concurrency, const struct sweep_event *event)
+{
+	int64_t latency_ns = event->kind == SWEEP_BEGIN ? latency_of(concurrency, event) : 0;
+
+	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
+		uint32_t row = tag_row(event->tag, i);
+		struct depth *depth = &concurrency->table[i].row[row].depth;
+
+		if (row == NO_ROW)
+			continue;
+		if (event->kind == SWEEP_END)
+			depth_end(depth, event->at_ns);
+		else if (event->kind == SWEEP_BEGIN)
+			depth_begin(depth, event->at_ns, tag_kind(event->tag), latency_ns);
+		else
+			depth_missed(depth, event->at_ns);
+	}
+}
+
 static void
 take_events(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
 {
 	struct concurrency *concurrency = context;
 
-	for (unsigned i = 0; i < count; i++)
-		concurrency->counts.late[view] += events[i].kind == SWEEP_MISSED;
-	for (unsigned i = 0; i < count && view == SWEEP_INSIDE; i++)
-		take_event(concurrency, &concurrency->server, &events[i]);
-	for (unsigned table = 0; table < CONCURRENCY_TABLES && view == SWEEP_OUTSIDE; table++) {
-		struct concurrency_row *rows = concurrency->table[table].row;
-
-		for (unsigned i = 0; i < count; i++) {
-			uint32_t row = tag_row(events[i].tag, table);
-
-			if (row != NO_ROW)
-				take_event(concurrency, &rows[row].depth, &events[i]);
-		}
+	if (count == 1 && events->kind == SWEEP_MISSED)
+		concurrency->counts.late[view]++;
+	for (unsigned i = 0; i < count; i++) {
+		if (view == SWEEP_INSIDE)
+			take_inside(concurrency, &events[i]);
+		else
+			take_outside(concurrency, &events[i]);
 	}
 }
 

@@ -78,14 +78,22 @@ levels_reach(struct depth *depth, uint32_t level)
 	depth->levels = levels;
 }
 
-static inline struct depth_level *
-level_at(struct depth *depth, uint32_t count)
+static G_GNUC_NO_INLINE struct depth_level *
+level_far(struct depth *depth, uint32_t count)
 {
 	uint32_t level = level_of(count);
 
-	if (G_UNLIKELY(level >= depth->levels))
+	if (level >= depth->levels)
 		levels_reach(depth, level);
 	return &depth->level[level];
+}
+
+static inline struct depth_level *
+level_at(struct depth *depth, uint32_t count)
+{
+	if (G_UNLIKELY(count >= depth->levels || count >= DEPTH_EXACT))
+		return level_far(depth, count);
+	return &depth->level[count];
 }
 
 /* ---- places ---- */
@@ -103,7 +111,7 @@ place_drop(struct depth *depth)
 	depth->places--;
 }
 
-static void
+static G_GNUC_NO_INLINE void
 places_grow(struct depth *depth)
 {
 	uint32_t room = MAX(4, 2 * depth->place_room);
@@ -118,7 +126,7 @@ places_grow(struct depth *depth)
 }
 
 /* The level's time goes on until now. */
-static void
+static inline void
 level_until(struct depth *depth, uint32_t count, int64_t ns)
 {
 	if (ns <= depth->level_ns)
@@ -128,7 +136,7 @@ level_until(struct depth *depth, uint32_t count, int64_t ns)
 }
 
 /* Places that nobody took for long enough are free. */
-static void
+static G_GNUC_NO_INLINE void
 places_expire(struct depth *depth, int64_t now_ns)
 {
 	while (depth->places > 0 && place_at(depth, 0)->until_ns <= now_ns) {
@@ -138,29 +146,39 @@ places_expire(struct depth *depth, int64_t now_ns)
 	}
 }
 
-static void
+/* One more can be remembered. */
+static G_GNUC_NO_INLINE void
+places_room(struct depth *depth, int64_t now_ns)
+{
+	if (depth->places < PLACES) {
+		places_grow(depth);
+		return;
+	}
+	level_until(depth, depth->held, now_ns);
+	depth->held--;
+	place_drop(depth);
+}
+
+static inline void
 place_free(struct depth *depth, int64_t now_ns)
 {
 	int64_t until_ns = now_ns + min_ns(DEPTH_REUSE_NS, depth->usual_ns / 2);
+	struct depth_place *place;
 
-	if (depth->places == PLACES) {
-		level_until(depth, depth->held, now_ns);
-		depth->held--;
-		place_drop(depth);
-	}
-	if (depth->places == depth->place_room)
-		places_grow(depth);
+	if (G_UNLIKELY(depth->places == depth->place_room))
+		places_room(depth, now_ns);
 	/* in order, although what is usual changes */
 	if (depth->places > 0)
 		until_ns = max_ns(until_ns, place_at(depth, depth->places - 1)->until_ns);
-	depth->places++;
-	*place_at(depth, depth->places - 1) = (struct depth_place){ .free_ns = now_ns, .until_ns = until_ns };
+	place = place_at(depth, depth->places++);
+	place->free_ns = now_ns;
+	place->until_ns = until_ns;
 }
 
 /* ---- events ---- */
 
 /* Time begins, or goes on where the clock was set back to. */
-static void
+static G_GNUC_NO_INLINE void
 begin_time(struct depth *depth, int64_t now_ns)
 {
 	add_ns(&depth->span_ns, depth->last_ns - depth->first_ns);
@@ -169,12 +187,13 @@ begin_time(struct depth *depth, int64_t now_ns)
 	depth->places = 0;
 }
 
-static void
+static inline void
 take_place(struct depth *depth, int64_t now_ns)
 {
 	struct depth_level *level;
 
-	places_expire(depth, now_ns);
+	if (depth->places > 0 && place_at(depth, 0)->until_ns <= now_ns)
+		places_expire(depth, now_ns);
 	if (depth->places > 0) {
 		level = level_at(depth, depth->held);
 		level->reused++;
@@ -205,7 +224,7 @@ depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_n
 	struct depth_level *level;
 	uint64_t log;
 
-	if (depth->calls++ == 0 || at_ns < depth->last_ns)
+	if (G_UNLIKELY(depth->calls++ == 0 || at_ns < depth->last_ns))
 		begin_time(depth, at_ns);
 	if (depth->in_flight == 0)
 		add_ns(&depth->idle_ns, at_ns - depth->last_ns);
@@ -215,8 +234,8 @@ depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_n
 		level_until(depth, depth->in_flight, at_ns);
 	else
 		take_place(depth, at_ns);
-	depth->in_flight++;
-	depth->max = MAX(depth->max, depth->in_flight);
+	if (G_UNLIKELY(++depth->in_flight > depth->max))
+		depth->max = depth->in_flight;
 	if (latency_ns < 0)
 		return;
 	level = level_at(depth, depth->in_flight);

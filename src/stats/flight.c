@@ -1,5 +1,6 @@
 #include "stats/flight.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -36,17 +37,11 @@ open_part(struct flight *flight, int64_t from_ns)
 	return flight->closed_ns;
 }
 
-static void
-add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
+static G_GNUC_NO_INLINE void
+add_apart(struct flight *flight, int64_t from_ns, int64_t to_ns)
 {
 	unsigned after = flight->stretches, before;
-	struct flight_stretch *last = after > 0 ? &flight->stretch[after - 1] : NULL;
 
-	/* as nearly every call does: it begins within the last one */
-	if (last != NULL && from_ns >= last->from_ns && from_ns <= last->to_ns) {
-		last->to_ns = max_ns(last->to_ns, to_ns);
-		return;
-	}
 	from_ns = open_part(flight, from_ns);
 	if (to_ns < from_ns)
 		return;
@@ -78,6 +73,18 @@ add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
 	    (flight->stretches - before) * sizeof(flight->stretch[0]));
 	flight->stretch[before] = (struct flight_stretch){ .from_ns = from_ns, .to_ns = to_ns };
 	flight->stretches++;
+}
+
+static inline void
+add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
+{
+	struct flight_stretch *last = flight->stretches > 0 ? &flight->stretch[flight->stretches - 1] : NULL;
+
+	/* as nearly every call does: it begins within the last one */
+	if (last != NULL && from_ns >= last->from_ns && from_ns <= last->to_ns)
+		last->to_ns = max_ns(last->to_ns, to_ns);
+	else
+		add_apart(flight, from_ns, to_ns);
 }
 
 void

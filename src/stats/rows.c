@@ -27,8 +27,6 @@ row_number(struct row_keys *keys, const struct row_key *key)
 {
 	size_t at;
 
-	if (same_key(&keys->key[keys->last], key))
-		return keys->last;
 	if (row_key_is_others(key))
 		return ROW_OTHERS;
 	at = XXH3_64bits_withSeed(key, sizeof(*key), keys->seed) % ROW_SLOTS;
@@ -40,8 +38,7 @@ row_number(struct row_keys *keys, const struct row_key *key)
 		keys->key[keys->count] = *key;
 		keys->slot[at] = (uint16_t)keys->count++;
 	}
-	keys->last = keys->slot[at];
-	return keys->last;
+	return keys->slot[at];
 }
 
 struct row_key
@@ -54,6 +51,27 @@ row_key_of(const struct nfs_op *op)
 		.procedure = op->procedure,
 		.operation = op->operation,
 	};
+}
+
+/* A key with such an op is new, or has not been asked for lately. */
+static G_GNUC_NO_INLINE unsigned
+row_number_again(struct row_keys *keys, const struct nfs_op *op)
+{
+	struct row_key key = row_key_of(op);
+
+	return keys->recent[op->operation % ROW_RECENT] = (uint16_t)row_number(keys, &key);
+}
+
+unsigned
+row_number_of(struct row_keys *keys, const struct nfs_op *op)
+{
+	unsigned number = keys->recent[op->operation % ROW_RECENT];
+	const struct row_key *key = &keys->key[number];
+
+	if (G_LIKELY(key->operation == op->operation && key->procedure == op->procedure && key->minor == op->minor &&
+	    key->version == op->version && key->program == op->program))
+		return number;
+	return row_number_again(keys, op);
 }
 
 bool
@@ -91,15 +109,6 @@ row_key_compare(const struct row_key *a, const struct row_key *b)
 }
 
 void
-sums_add(struct dist *dist, int64_t value_ns)
-{
-	dist->min_ns = dist->count == 0 ? value_ns : min_ns(dist->min_ns, value_ns);
-	dist->max_ns = dist->count == 0 ? value_ns : max_ns(dist->max_ns, value_ns);
-	dist->count++;
-	dist->sum_ns += value_ns;
-}
-
-void
 sums_merge(struct dist *into, const struct dist *from)
 {
 	if (from->count == 0)
@@ -121,16 +130,16 @@ side_row_time(struct side_row *row, const struct nfs_op *op)
 {
 	/* who calls back is in the server's capture */
 	bool callback = op_is_callback(op);
-	unsigned server = callback ? PAIR_CLIENT : PAIR_SERVER;
 
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
-		dist_add(&row->latency[server], duration_ns(op->call_last_ns, op->reply_first_ns));
+		dist_add(&row->latency[callback ? PAIR_CLIENT : PAIR_SERVER],
+		    duration_ns(op->call_last_ns, op->reply_first_ns));
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST))
 		dist_add(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
 	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST)) {
 		int64_t latency_ns = duration_ns(op->call_first_ns, op->reply_last_ns);
 
-		dist_add(&row->latency[!server], latency_ns);
+		dist_add(&row->latency[callback ? PAIR_SERVER : PAIR_CLIENT], latency_ns);
 		if (op_has(op, OP_HAS_PATH) && !callback)
 			dist_add(&row->server_estimate, duration_ns(op->path_ns, latency_ns));
 	}
@@ -139,11 +148,12 @@ side_row_time(struct side_row *row, const struct nfs_op *op)
 void
 side_row_add(struct side_row *row, const struct nfs_op *op)
 {
-	row->unanswered += op->outcome == OP_UNANSWERED;
-	row->in_flight += op->outcome == OP_IN_FLIGHT;
 	row->retransmits += op->retransmits;
-	if (op->outcome != OP_ANSWERED)
+	if (G_UNLIKELY(op->outcome != OP_ANSWERED)) {
+		row->unanswered += op->outcome == OP_UNANSWERED;
+		row->in_flight += op->outcome == OP_IN_FLIGHT;
 		return;
+	}
 	row->count++;
 	row->errors += op_failed(op);
 	if (op_has(op, OP_HAS_MOVED)) {
@@ -234,21 +244,24 @@ side_row_free(struct side_row *row)
 	g_free(row);
 }
 
+static G_GNUC_NO_INLINE void
+matched_network_differs(struct matched_row *row)
+{
+	dist_merge(&row->network_whole, &row->network);
+	row->network_differs = true;
+}
+
 void
-matched_row_add(struct matched_row *row, const struct op_pair *pair)
+matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bucket, uint32_t moved_bytes)
 {
 	const struct attribution *parts = &pair->parts;
-	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED);
 
 	row->count++;
-	if (moved != NULL)
-		row->bytes += moved->moved_bytes;
-	dist_add(&row->total, parts->total_ns);
+	row->bytes += moved_bytes;
+	dist_count(&row->total, parts->total_ns, dist_counter(&row->total, bucket));
 	dist_add(&row->server, parts->server_ns);
-	if (parts->client_ns != 0 && !row->network_differs) {
-		dist_merge(&row->network_whole, &row->network);
-		row->network_differs = true;
-	}
+	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
+		matched_network_differs(row);
 	dist_add(&row->network, parts->network_ns);
 	if (row->network_differs)
 		dist_add(&row->network_whole, parts->network_ns + parts->client_ns);
@@ -259,7 +272,7 @@ matched_row_add(struct matched_row *row, const struct op_pair *pair)
 	if (parts->aligned) {
 		dist_add(&row->request, parts->request_ns);
 		dist_add(&row->reply, parts->reply_ns);
-		sums_add(&row->clock_error, parts->clock_error_ns);
+		dist_sum(&row->clock_error, parts->clock_error_ns);
 	}
 }
 
@@ -316,29 +329,4 @@ matched_row_free(struct matched_row *row)
 	for (size_t i = 0; i < G_N_ELEMENTS(matched_dists); i++)
 		dist_clear(dist_at(row, matched_dists[i]));
 	g_free(row);
-}
-
-const struct nfs_op *
-pair_with(const struct op_pair *pair, uint32_t field)
-{
-	if (pair->has[PAIR_CLIENT] && op_has(&pair->op[PAIR_CLIENT], field))
-		return &pair->op[PAIR_CLIENT];
-	if (pair->has[PAIR_SERVER] && op_has(&pair->op[PAIR_SERVER], field))
-		return &pair->op[PAIR_SERVER];
-	return NULL;
-}
-
-bool
-pair_size(const struct op_pair *pair, uint32_t *bytes)
-{
-	const struct nfs_op *op = pair_with(pair, OP_HAS_MOVED);
-
-	if (op != NULL) {
-		*bytes = op->moved_bytes;
-		return true;
-	}
-	op = pair_with(pair, OP_HAS_REQUESTED);
-	if (op != NULL)
-		*bytes = op->requested_bytes;
-	return op != NULL;
 }

@@ -11,12 +11,13 @@ enum {
 	ROW_OTHERS = 0,		/* number of the keys that did not fit */
 	ROW_KEYS = 512,		/* numbers, ROW_OTHERS included */
 	ROW_SLOTS = 2048,	/* a power of two, several times ROW_KEYS */
+	ROW_RECENT = 64,	/* a power of two */
 };
 
 struct row_keys {
 	struct row_key key[ROW_KEYS];
 	unsigned count;
-	unsigned last;			/* number found last: most calls ask for it again */
+	uint16_t recent[ROW_RECENT];	/* numbers found lately, by the operation: most calls ask for one again */
 	uint64_t seed;			/* places slots, nothing else: captures are hostile */
 	uint16_t slot[ROW_SLOTS];	/* number; ROW_OTHERS: free */
 };
@@ -25,11 +26,12 @@ void row_keys_init(struct row_keys *keys);
 /* The number of a key, made when new; ROW_OTHERS when there are too many. */
 unsigned row_number(struct row_keys *keys, const struct row_key *key);
 struct row_key row_key_of(const struct nfs_op *op);
+/* The number of its key. */
+unsigned row_number_of(struct row_keys *keys, const struct nfs_op *op);
 /* As strcmp: by program, version, minor, procedure, operation; others last. */
 int row_key_compare(const struct row_key *a, const struct row_key *b);
 
-/* dist_add and dist_merge without a histogram: count, sum, minimum and maximum; dist_mean holds for them. */
-void sums_add(struct dist *dist, int64_t value_ns);
+/* dist_merge of what dist_sum made. */
 void sums_merge(struct dist *into, const struct dist *from);
 
 /* Counts an op that is answered, unanswered or in flight; what was lost or evicted is in no row. */
@@ -45,8 +47,8 @@ void side_row_reset(struct side_row *row);
 void side_row_clear(struct side_row *row);
 void side_row_free(struct side_row *row);
 
-/* pair is matched. */
-void matched_row_add(struct matched_row *row, const struct op_pair *pair);
+/* pair is matched; bucket is its total_ns's, moved_bytes 0 when not known. */
+void matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bucket, uint32_t moved_bytes);
 void matched_row_merge(struct matched_row *into, const struct matched_row *from);
 struct matched_row *matched_row_copy(const struct matched_row *row);
 void matched_row_reset(struct matched_row *row);
@@ -79,8 +81,30 @@ sum_ns(int64_t a_ns, int64_t b_ns)
 }
 
 /* The op of the pair that has a field (enum op_has), the client's first; NULL when neither has. */
-const struct nfs_op *pair_with(const struct op_pair *pair, uint32_t field);
+static inline const struct nfs_op *
+pair_with(const struct op_pair *pair, uint32_t field)
+{
+	if (pair->has[PAIR_CLIENT] && op_has(&pair->op[PAIR_CLIENT], field))
+		return &pair->op[PAIR_CLIENT];
+	if (pair->has[PAIR_SERVER] && op_has(&pair->op[PAIR_SERVER], field))
+		return &pair->op[PAIR_SERVER];
+	return NULL;
+}
+
 /* The size of the call: moved, else requested bytes; false when neither is known. */
-bool pair_size(const struct op_pair *pair, uint32_t *bytes);
+static inline bool
+pair_size(const struct op_pair *pair, uint32_t *bytes)
+{
+	const struct nfs_op *op = pair_with(pair, OP_HAS_MOVED);
+
+	if (op != NULL) {
+		*bytes = op->moved_bytes;
+		return true;
+	}
+	op = pair_with(pair, OP_HAS_REQUESTED);
+	if (op != NULL)
+		*bytes = op->requested_bytes;
+	return op != NULL;
+}
 
 #endif

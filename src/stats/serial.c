@@ -8,8 +8,8 @@ serial_add(struct serial *serial, const struct nfs_op *op)
 	struct serial_file *file;
 	bool follows;
 
-	if (!op_reads(op) || !op_has(op, OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_MOVED | OP_HAS_CALL_FIRST |
-	    OP_HAS_REPLY_LAST) || op->moved_bytes == 0)
+	if (!op_has(op, OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_MOVED | OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST) ||
+	    op->moved_bytes == 0 || !op_reads(op))
 		return;
 	serial->reads++;
 	file = &serial->file[op->file % SERIAL_FILES];

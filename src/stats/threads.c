@@ -145,10 +145,6 @@ next_place(struct threads *threads)
 {
 	unsigned spell;
 
-	if (threads->skip > 0) {
-		threads->skip--;
-		return NULL;
-	}
 	if (threads->spells == 0)
 		begin_spell(threads);
 	if (threads->count[threads->spells - 1] == SPELL_CALLS) {
@@ -184,17 +180,11 @@ is_pressed(struct threads *threads, const struct nfs_op *op)
 	return pressed;
 }
 
-void
-threads_add(struct threads *threads, const struct nfs_op *op)
+static G_GNUC_NO_INLINE void
+take_call(struct threads *threads, const struct nfs_op *op, int64_t latency_ns)
 {
-	struct served *call;
-	int64_t latency_ns = duration_ns(op->call_last_ns, op->reply_first_ns);
+	struct served *call = next_place(threads);
 
-	if (op->outcome != OP_ANSWERED || (op->program != NFS && op->program != NFSACL) ||
-	    !op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST) || latency_ns < 0 ||
-	    latency_ns / SERVED_NS > UINT32_MAX)
-		return;
-	call = next_place(threads);
 	if (call == NULL)
 		return;
 	*call = (struct served){
@@ -207,6 +197,21 @@ threads_add(struct threads *threads, const struct nfs_op *op)
 		    OP_CALL_TIME_FILLED | OP_REPLY_TIME_FILLED | OP_JOINED)) == 0,
 		.pressed = is_pressed(threads, op),
 	};
+}
+
+void
+threads_add(struct threads *threads, const struct nfs_op *op)
+{
+	int64_t latency_ns = duration_ns(op->call_last_ns, op->reply_first_ns);
+
+	if (op->outcome != OP_ANSWERED || (op->program != NFS && op->program != NFSACL) ||
+	    !op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST) || latency_ns < 0 ||
+	    latency_ns / SERVED_NS > UINT32_MAX)
+		return;
+	if (threads->skip > 0)
+		threads->skip--;
+	else
+		take_call(threads, op, latency_ns);
 }
 
 /* A spell of another object's calls, under this one's numbers. */
