@@ -66,21 +66,34 @@ breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys)
 	return copy;
 }
 
+/* The parts of each call are counted with the call; here they learn how many they are. */
 static void
-row_merge(struct breakdown_row *into, const struct breakdown_row *from)
+row_count_parts(struct breakdown_row *row)
 {
-	into->count += from->count;
-	into->bytes += from->bytes;
-	into->lack += from->lack;
-	dist_merge(&into->total, &from->total);
-	sums_merge(&into->server, &from->server);
-	if (from->network_differs && !into->network_differs)
+	row->server.count = row->network.count = row->count;
+	if (row->network_differs)
+		row->network_whole.count = row->count;
+}
+
+static void
+row_merge(struct breakdown_row *into, const struct breakdown_row *counted)
+{
+	struct breakdown_row from = *counted;
+
+	row_count_parts(into);
+	row_count_parts(&from);
+	into->count += from.count;
+	into->bytes += from.bytes;
+	into->lack += from.lack;
+	dist_merge(&into->total, &from.total);
+	sums_merge(&into->server, &from.server);
+	if (from.network_differs && !into->network_differs)
 		into->network_whole = into->network;
-	into->network_differs |= from->network_differs;
+	into->network_differs |= from.network_differs;
 	if (into->network_differs)
-		sums_merge(&into->network_whole, from->network_differs ? &from->network_whole : &from->network);
-	sums_merge(&into->network, &from->network);
-	sums_merge(&into->client, &from->client);
+		sums_merge(&into->network_whole, from.network_differs ? &from.network_whole : &from.network);
+	sums_merge(&into->network, &from.network);
+	sums_merge(&into->client, &from.client);
 }
 
 void
@@ -327,26 +340,48 @@ size_class(uint32_t bytes)
 	return bytes == 0 ? 0 : UINT64_C(1) << (31 - __builtin_clz(bytes));
 }
 
+/* From this call on, which is counted, but whose parts are not yet. */
 static G_GNUC_NO_INLINE void
-network_differs(struct breakdown_row *row)
+network_differs(struct breakdown_row *row, const struct attribution *parts)
 {
 	row->network_whole = row->network;
+	if (row->count == 1)
+		row->network_whole.min_ns = row->network_whole.max_ns = parts->network_ns + parts->client_ns;
 	row->network_differs = true;
+}
+
+static G_GNUC_NO_INLINE void
+row_begin(struct breakdown_row *row, const struct attribution *parts)
+{
+	row->server.min_ns = row->server.max_ns = parts->server_ns;
+	row->network.min_ns = row->network.max_ns = parts->network_ns;
+}
+
+/* dist_sum of a part that row_count_parts counts. */
+static inline void
+part_add(struct dist *dist, int64_t value_ns)
+{
+	if (G_UNLIKELY(value_ns < dist->min_ns))
+		dist->min_ns = value_ns;
+	if (G_UNLIKELY(value_ns > dist->max_ns))
+		dist->max_ns = value_ns;
+	dist->sum_ns += value_ns;
 }
 
 /* counter: that of its total_ns. */
 static inline void
 row_add(struct breakdown_row *row, const struct attribution *parts, uint32_t *counter, uint32_t moved_bytes)
 {
-	row->count++;
+	if (G_UNLIKELY(row->count++ == 0))
+		row_begin(row, parts);
 	row->bytes += moved_bytes;
 	dist_count(&row->total, parts->total_ns, counter);
-	dist_sum(&row->server, parts->server_ns);
 	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
-		network_differs(row);
-	dist_sum(&row->network, parts->network_ns);
+		network_differs(row, parts);
+	part_add(&row->server, parts->server_ns);
+	part_add(&row->network, parts->network_ns);
 	if (row->network_differs)
-		dist_sum(&row->network_whole, parts->network_ns + parts->client_ns);
+		part_add(&row->network_whole, parts->network_ns + parts->client_ns);
 	if (parts->client_known)
 		dist_sum(&row->client, parts->client_ns);
 }
@@ -472,8 +507,10 @@ breakdown_view(struct breakdown *breakdown, GPtrArray *view)
 	if (has_others(breakdown->kind) && breakdown->named > BREAKDOWN_ROWS)
 		breakdown_prune(breakdown);
 	g_ptr_array_set_size(view, 0);
-	for (unsigned i = 0; i < breakdown->count; i++)
+	for (unsigned i = 0; i < breakdown->count; i++) {
+		row_count_parts(&breakdown->rows[i].row);
 		g_ptr_array_add(view, &breakdown->rows[i].row);
+	}
 	if (view->len > 0)
 		qsort_r(view->pdata, view->len, sizeof(*view->pdata), compare_views, breakdown);
 }

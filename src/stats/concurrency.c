@@ -256,39 +256,24 @@ latency_of(const struct concurrency *concurrency, const struct sweep_event *even
 	return timed ? event->end_ns - event->begin_ns : -1;
 }
 
-/* Of calls inside the server. */
-static void
-take_inside(struct concurrency *concurrency, const struct sweep_event *event)
+static inline void
+take_event(struct depth *depth, const struct sweep_event *event, int64_t latency_ns)
 {
-	struct depth *depth = &concurrency->server;
-
 	if (event->kind == SWEEP_END)
 		depth_end(depth, event->at_ns);
 	else if (event->kind == SWEEP_BEGIN)
-		depth_begin(depth, event->at_ns, tag_kind(event->tag), latency_of(concurrency, event));
+		depth_begin(depth, event->at_ns, tag_kind(event->tag), latency_ns);
 	else
 		depth_missed(depth, event->at_ns);
 }
 
-/* Of calls as the client has them, in the row of each table. */
-static void
-take_outside(struct concurrency *concurrency, const struct sweep_event *event)
+static inline void
+take_in_table(struct concurrency *concurrency, unsigned table, const struct sweep_event *event, int64_t latency_ns)
 {
-	int64_t latency_ns = event->kind == SWEEP_BEGIN ? latency_of(concurrency, event) : 0;
+	uint32_t row = tag_row(event->tag, table);
 
-	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
-		uint32_t row = tag_row(event->tag, i);
-		struct depth *depth = &concurrency->table[i].row[row].depth;
-
-		if (row == NO_ROW)
-			continue;
-		if (event->kind == SWEEP_END)
-			depth_end(depth, event->at_ns);
-		else if (event->kind == SWEEP_BEGIN)
-			depth_begin(depth, event->at_ns, tag_kind(event->tag), latency_ns);
-		else
-			depth_missed(depth, event->at_ns);
-	}
+	if (row != NO_ROW)
+		take_event(&concurrency->table[table].row[row].depth, event, latency_ns);
 }
 
 static void
@@ -299,10 +284,15 @@ take_events(void *context, enum sweep_view view, const struct sweep_event *event
 	if (count == 1 && events->kind == SWEEP_MISSED)
 		concurrency->counts.late[view]++;
 	for (unsigned i = 0; i < count; i++) {
-		if (view == SWEEP_INSIDE)
-			take_inside(concurrency, &events[i]);
-		else
-			take_outside(concurrency, &events[i]);
+		int64_t latency_ns = events[i].kind == SWEEP_BEGIN ? latency_of(concurrency, &events[i]) : 0;
+
+		if (view == SWEEP_INSIDE) {
+			take_event(&concurrency->server, &events[i], latency_ns);
+			continue;
+		}
+		take_in_table(concurrency, CONCURRENCY_CONNECTIONS, &events[i], latency_ns);
+		take_in_table(concurrency, CONCURRENCY_CLIENTS, &events[i], latency_ns);
+		take_in_table(concurrency, CONCURRENCY_SESSIONS, &events[i], latency_ns);
 	}
 }
 

@@ -125,24 +125,23 @@ op_failed(const struct nfs_op *op)
 	return (op->flags & OP_RPC_ERROR) != 0 || (op_has(op, OP_HAS_STATUS) && op->status != 0);
 }
 
-static void
-side_row_time(struct side_row *row, const struct nfs_op *op)
+/* server, client: where the latencies belong that a server's, that a client's capture would have. */
+static inline void
+side_row_time(struct side_row *row, const struct nfs_op *op, struct dist *server, struct dist *client)
 {
-	/* who calls back is in the server's capture */
-	bool callback = op_is_callback(op);
-
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
-		dist_add(&row->latency[callback ? PAIR_CLIENT : PAIR_SERVER],
-		    duration_ns(op->call_last_ns, op->reply_first_ns));
+		dist_add(server, duration_ns(op->call_last_ns, op->reply_first_ns));
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST))
 		dist_add(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
-	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST)) {
-		int64_t latency_ns = duration_ns(op->call_first_ns, op->reply_last_ns);
+	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST))
+		dist_add(client, duration_ns(op->call_first_ns, op->reply_last_ns));
+}
 
-		dist_add(&row->latency[callback ? PAIR_SERVER : PAIR_CLIENT], latency_ns);
-		if (op_has(op, OP_HAS_PATH) && !callback)
-			dist_add(&row->server_estimate, duration_ns(op->path_ns, latency_ns));
-	}
+/* Who calls back is in the server's capture. */
+static G_GNUC_NO_INLINE void
+side_row_time_callback(struct side_row *row, const struct nfs_op *op)
+{
+	side_row_time(row, op, &row->latency[PAIR_CLIENT], &row->latency[PAIR_SERVER]);
 }
 
 void
@@ -160,7 +159,13 @@ side_row_add(struct side_row *row, const struct nfs_op *op)
 		row->bytes += op->moved_bytes;
 		row->sized++;
 	}
-	side_row_time(row, op);
+	if (G_UNLIKELY(op_is_callback(op))) {
+		side_row_time_callback(row, op);
+		return;
+	}
+	side_row_time(row, op, &row->latency[PAIR_SERVER], &row->latency[PAIR_CLIENT]);
+	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST | OP_HAS_PATH))
+		dist_add(&row->server_estimate, duration_ns(op->path_ns, duration_ns(op->call_first_ns, op->reply_last_ns)));
 }
 
 void
@@ -251,6 +256,16 @@ matched_network_differs(struct matched_row *row)
 	row->network_differs = true;
 }
 
+/* dist_add of what is 0 for nearly all calls, whose place need not be worked out. */
+static inline void
+add_nothing_often(struct dist *dist, int64_t value_ns)
+{
+	if (G_LIKELY(value_ns == 0))
+		dist_add(dist, 0);
+	else
+		dist_add(dist, value_ns);
+}
+
 void
 matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bucket, uint32_t moved_bytes)
 {
@@ -266,9 +281,9 @@ matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bu
 	if (row->network_differs)
 		dist_add(&row->network_whole, parts->network_ns + parts->client_ns);
 	if (parts->client_known)
-		dist_add(&row->client, parts->client_ns);
+		add_nothing_often(&row->client, parts->client_ns);
 	if (parts->retransmit_known)
-		dist_add(&row->retransmit, parts->retransmit_ns);
+		add_nothing_often(&row->retransmit, parts->retransmit_ns);
 	if (parts->aligned) {
 		dist_add(&row->request, parts->request_ns);
 		dist_add(&row->reply, parts->reply_ns);

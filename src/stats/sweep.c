@@ -169,7 +169,7 @@ queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 	queue->count++;
 }
 
-/* The first straggler, if it comes before what is not due yet, stands in front of that. */
+/* The first straggler is the first event that is not due yet. */
 static G_GNUC_NO_INLINE void
 take_straggler(struct queue *queue)
 {
@@ -179,8 +179,6 @@ take_straggler(struct queue *queue)
 	if (queue->first < 2)
 		make_room(queue);
 	first = queue->event + queue->first;
-	if (before < queue->count && !is_before(&queue->heap[0], &first[before]))
-		return;
 	while (!queue->due_stand && before > 0 && is_before(&queue->heap[0], &first[before - 1]))
 		before--;
 	memmove(first - 1, first, before * sizeof(*first));
@@ -193,9 +191,15 @@ take_straggler(struct queue *queue)
 static inline const struct event *
 queue_next(struct queue *queue)
 {
-	if (G_UNLIKELY(queue->heap_count > 0))
-		take_straggler(queue);
-	return queue->due < queue->count ? &queue->event[queue->first + queue->due] : NULL;
+	const struct event *next = &queue->event[queue->first + queue->due];
+	bool none = queue->due == queue->count;
+
+	if (queue->heap_count > 0 && (none || queue->heap[0].at_ns <= next->at_ns)) {
+		if (none || is_before(&queue->heap[0], next))
+			take_straggler(queue);
+		return &queue->event[queue->first + queue->due];
+	}
+	return none ? NULL : next;
 }
 
 static inline uint32_t
@@ -508,28 +512,21 @@ sweep_free(struct sweep *sweep)
 	g_free(sweep);
 }
 
+/* A view of a call that waits. */
 static inline void
-note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, bool open)
+wait_for(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
-	sweep->latest_ns[view] = max_ns(sweep->latest_ns[view], open ? call->begin_ns[view] : call->end_ns[view]);
+	wait_for_begin(sweep, view, call);
+	wait_for_end(sweep, view, call);
 }
 
 static inline void
-wait_for_all(struct sweep *sweep, const struct sweep_call *call)
+note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, bool open)
 {
-	if (sweep->first == SWEEP_OUTSIDE) {
-		if (has_view(call, SWEEP_OUTSIDE)) {
-			wait_for_begin(sweep, SWEEP_OUTSIDE, call);
-			wait_for_end(sweep, SWEEP_OUTSIDE, call);
-		} else {
-			queue_push(&sweep->begins[SWEEP_OUTSIDE], call->begin_ns[SWEEP_INSIDE], call->end_ns[SWEEP_INSIDE],
-			    call->tag | nobody);
-		}
-	}
-	if (has_view(call, SWEEP_INSIDE)) {
-		wait_for_begin(sweep, SWEEP_INSIDE, call);
-		wait_for_end(sweep, SWEEP_INSIDE, call);
-	}
+	int64_t stamp_ns = open ? call->begin_ns[view] : call->end_ns[view];
+
+	if (stamp_ns > sweep->latest_ns[view])
+		sweep->latest_ns[view] = stamp_ns;
 }
 
 void
@@ -538,16 +535,19 @@ sweep_add(struct sweep *sweep, const struct sweep_call *call)
 	enum sweep_view first = has_view(call, sweep->first) ? sweep->first : SWEEP_INSIDE;
 	bool open = call->end_ns[first] == SWEEP_OPEN;
 
-	for (enum sweep_view view = first; view < SWEEP_VIEWS; view++) {
-		if (has_view(call, view))
-			note_latest(sweep, view, call, open);
-	}
+	note_latest(sweep, first, call, open);
+	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
+		note_latest(sweep, SWEEP_INSIDE, call, open);
 	if (G_UNLIKELY(call->begin_ns[first] < sweep->settled_ns)) {
 		take_late(sweep, call, call->end_ns[first]);
 		return;
 	}
 	sweep->in_past = 0;
-	wait_for_all(sweep, call);
+	wait_for(sweep, first, call);
+	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
+		wait_for(sweep, SWEEP_INSIDE, call);
+	else if (G_UNLIKELY(first != sweep->first))
+		queue_push(&sweep->begins[SWEEP_OUTSIDE], call->begin_ns[first], call->end_ns[first], call->tag | nobody);
 	if (queue_waiting(&sweep->begins[sweep->first]) <= sweep->limit)
 		return;
 	settle_earliest(sweep);
