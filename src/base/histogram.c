@@ -76,18 +76,23 @@ bucket_lower(int64_t value_ns)
 }
 
 static uint32_t *
+slot_counts(const struct histogram *histogram, unsigned slot)
+{
+	return histogram->counts + (size_t)(slot - 1) * BUCKETS;
+}
+
+static uint32_t *
 page_counts(struct histogram *histogram, unsigned page)
 {
 	if (histogram->slot[page] == 0) {
 		if (histogram->used == histogram->room) {
 			histogram->room += GROWTH;
-			histogram->counts = g_realloc_n(histogram->counts, histogram->room,
-			    sizeof(*histogram->counts));
+			histogram->counts = g_renew(uint32_t, histogram->counts, histogram->room * BUCKETS);
 		}
-		memset(histogram->counts[histogram->used], 0, sizeof(*histogram->counts));
 		histogram->slot[page] = ++histogram->used;
+		memset(slot_counts(histogram, histogram->used), 0, BUCKETS * sizeof(*histogram->counts));
 	}
-	return histogram->counts[histogram->slot[page] - 1];
+	return slot_counts(histogram, histogram->slot[page]);
 }
 
 static uint64_t
@@ -95,10 +100,10 @@ place_count(const struct histogram *histogram, struct place place)
 {
 	unsigned slot = histogram->slot[place.page];
 	unsigned carry = histogram->slot[place.page + PAGES];
-	uint64_t count = slot > 0 ? histogram->counts[slot - 1][place.bucket] : 0;
+	uint64_t count = slot > 0 ? slot_counts(histogram, slot)[place.bucket] : 0;
 
 	if (carry > 0)
-		count += (uint64_t)histogram->counts[carry - 1][place.bucket] << 32;
+		count += (uint64_t)slot_counts(histogram, carry)[place.bucket] << 32;
 	return count;
 }
 
@@ -194,7 +199,7 @@ dist_copy(struct dist *copy, const struct dist *dist)
 		return;
 	histogram = copy->histogram = g_memdup2(dist->histogram, sizeof(*histogram));
 	histogram->room = histogram->used;
-	histogram->counts = g_memdup2(histogram->counts, histogram->used * sizeof(*histogram->counts));
+	histogram->counts = g_memdup2(histogram->counts, histogram->used * BUCKETS * sizeof(*histogram->counts));
 }
 
 int64_t

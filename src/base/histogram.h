@@ -25,7 +25,7 @@ enum {
  * of many days may need and hardly anything else.
  */
 struct histogram {
-	uint32_t (*counts)[DIST_BUCKETS];
+	uint32_t *counts;	/* page by page */
 	uint8_t used, room;
 	uint8_t slot[2 * DIST_PAGES];	/* of pages, then of their carries; 1-based, 0: none */
 };
@@ -59,7 +59,7 @@ dist_counter(const struct dist *dist, unsigned bucket)
 
 	if (histogram == NULL || (slot = histogram->slot[bucket / DIST_BUCKETS]) == 0)
 		return NULL;
-	counter = &histogram->counts[0][slot * DIST_BUCKETS + bucket % DIST_BUCKETS] - DIST_BUCKETS;
+	counter = &histogram->counts[(size_t)slot * DIST_BUCKETS + bucket % DIST_BUCKETS - DIST_BUCKETS];
 	if (counter == NULL)
 		__builtin_unreachable();	/* which spares whoever asks for a counter a second question */
 	return counter;

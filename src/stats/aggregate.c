@@ -193,7 +193,7 @@ aggregate_free(struct aggregate *aggregate)
 	g_free(aggregate);
 }
 
-static struct side_row *
+static inline struct side_row *
 side_row(struct aggregate *aggregate, unsigned capture, unsigned number)
 {
 	struct side_row **row = &aggregate->side[capture][number];
@@ -257,15 +257,10 @@ add_alone(struct aggregate *aggregate, enum pair_side side, const struct nfs_op 
 static void
 add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count)
 {
-	struct concurrency *concurrency = concurrency_of(aggregate, capture);
-	struct threads *threads = aggregate->threads[capture];
-
-	for (unsigned i = 0; i < count; i++)
-		flight_add(&aggregate->flight[capture], &ops[i]);
-	for (unsigned i = 0; i < count; i++)
-		concurrency_add(concurrency, &ops[i]);
-	for (unsigned i = 0; threads != NULL && i < count; i++)
-		threads_add(threads, &ops[i]);
+	flight_add(&aggregate->flight[capture], ops, count);
+	concurrency_add(concurrency_of(aggregate, capture), ops, count);
+	if (aggregate->threads[capture] != NULL)
+		threads_add(aggregate->threads[capture], ops, count);
 	for (unsigned i = 0; i < count; i++) {
 		if (ops[i].outcome == OP_ANSWERED || ops[i].outcome == OP_UNANSWERED)
 			serial_add(&aggregate->serial[capture], &ops[i]);

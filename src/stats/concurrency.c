@@ -408,8 +408,8 @@ note_rows(struct concurrency *concurrency, const struct nfs_op *op)
 	return rows;
 }
 
-void
-concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
+static inline void
+add_op(struct concurrency *concurrency, const struct nfs_op *op)
 {
 	struct sweep_call call;
 
@@ -424,6 +424,13 @@ concurrency_add(struct concurrency *concurrency, const struct nfs_op *op)
 	if ((concurrency->views >> CONCURRENCY_OUTSIDE & 1) != 0)
 		call.tag |= note_rows(concurrency, op);
 	sweep_add(concurrency->sweep, &call);
+}
+
+void
+concurrency_add(struct concurrency *concurrency, const struct nfs_op *ops, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		add_op(concurrency, &ops[i]);
 }
 
 struct concurrency *

@@ -58,7 +58,7 @@ struct concurrency *concurrency_copy(const struct concurrency *concurrency);
  */
 void concurrency_reset(struct concurrency *concurrency, int64_t from_ns);
 /* Ops of one capture as its decoder finished them. */
-void concurrency_add(struct concurrency *concurrency, const struct nfs_op *op);
+void concurrency_add(struct concurrency *concurrency, const struct nfs_op *ops, unsigned count);
 /* Nothing follows; what is below is complete then. */
 void concurrency_finish(struct concurrency *concurrency);
 /* Both are finished. */

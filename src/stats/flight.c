@@ -87,8 +87,8 @@ add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
 		add_apart(flight, from_ns, to_ns);
 }
 
-void
-flight_add(struct flight *flight, const struct nfs_op *op)
+static inline void
+add_op(struct flight *flight, const struct nfs_op *op)
 {
 	int64_t from_ns = op->call_first_ns, to_ns;
 
@@ -115,6 +115,13 @@ flight_add(struct flight *flight, const struct nfs_op *op)
 	flight->last_ns = max_ns(flight->last_ns, to_ns);
 	flight->time_ns += duration_ns(from_ns, to_ns);
 	add_stretch(flight, from_ns, to_ns);
+}
+
+void
+flight_add(struct flight *flight, const struct nfs_op *ops, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		add_op(flight, &ops[i]);
 }
 
 /* The closed part of from goes in as one stretch, and its idle time beside it. */

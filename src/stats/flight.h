@@ -30,8 +30,8 @@ struct flight {
 	struct flight_stretch stretch[FLIGHT_STRETCHES];	/* not overlapping, in order */
 };
 
-/* An op that has a reply, from its call's first byte to the last of the reply; one without: until the latest end. */
-void flight_add(struct flight *flight, const struct nfs_op *op);
+/* Ops that have a reply, from the call's first byte to the last of the reply; those without: until the latest end. */
+void flight_add(struct flight *flight, const struct nfs_op *ops, unsigned count);
 /* from is of the same capture point, and later. */
 void flight_merge(struct flight *into, const struct flight *from);
 /* From the first call to the last reply, and how much of it no call was in flight. */

@@ -53,25 +53,12 @@ row_key_of(const struct nfs_op *op)
 	};
 }
 
-/* A key with such an op is new, or has not been asked for lately. */
-static G_GNUC_NO_INLINE unsigned
+unsigned
 row_number_again(struct row_keys *keys, const struct nfs_op *op)
 {
 	struct row_key key = row_key_of(op);
 
 	return keys->recent[op->operation % ROW_RECENT] = (uint16_t)row_number(keys, &key);
-}
-
-unsigned
-row_number_of(struct row_keys *keys, const struct nfs_op *op)
-{
-	unsigned number = keys->recent[op->operation % ROW_RECENT];
-	const struct row_key *key = &keys->key[number];
-
-	if (G_LIKELY(key->operation == op->operation && key->procedure == op->procedure && key->minor == op->minor &&
-	    key->version == op->version && key->program == op->program))
-		return number;
-	return row_number_again(keys, op);
 }
 
 bool

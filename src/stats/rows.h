@@ -26,8 +26,19 @@ void row_keys_init(struct row_keys *keys);
 /* The number of a key, made when new; ROW_OTHERS when there are too many. */
 unsigned row_number(struct row_keys *keys, const struct row_key *key);
 struct row_key row_key_of(const struct nfs_op *op);
-/* The number of its key. */
-unsigned row_number_of(struct row_keys *keys, const struct nfs_op *op);
+/* The number of an op's key, which was not asked for lately. */
+unsigned row_number_again(struct row_keys *keys, const struct nfs_op *op);
+static inline unsigned
+row_number_of(struct row_keys *keys, const struct nfs_op *op)
+{
+	unsigned number = keys->recent[op->operation % ROW_RECENT];
+	const struct row_key *key = &keys->key[number];
+
+	if (key->operation == op->operation && key->procedure == op->procedure && key->minor == op->minor &&
+	    key->version == op->version && key->program == op->program)
+		return number;
+	return row_number_again(keys, op);
+}
 /* As strcmp: by program, version, minor, procedure, operation; others last. */
 int row_key_compare(const struct row_key *a, const struct row_key *b);
 

@@ -199,8 +199,8 @@ take_call(struct threads *threads, const struct nfs_op *op, int64_t latency_ns)
 	};
 }
 
-void
-threads_add(struct threads *threads, const struct nfs_op *op)
+static inline void
+add_op(struct threads *threads, const struct nfs_op *op)
 {
 	int64_t latency_ns = duration_ns(op->call_last_ns, op->reply_first_ns);
 
@@ -212,6 +212,13 @@ threads_add(struct threads *threads, const struct nfs_op *op)
 		threads->skip--;
 	else
 		take_call(threads, op, latency_ns);
+}
+
+void
+threads_add(struct threads *threads, const struct nfs_op *ops, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		add_op(threads, &ops[i]);
 }
 
 /* A spell of another object's calls, under this one's numbers. */

@@ -20,8 +20,8 @@ void threads_free(struct threads *threads);	/* NULL allowed */
 struct threads *threads_copy(const struct threads *threads);
 /* As new, with the memory that it has. */
 void threads_reset(struct threads *threads);
-/* A finished op of the capture, in the order in which they finish. Constant time, no allocation in the steady state. */
-void threads_add(struct threads *threads, const struct nfs_op *op);
+/* Finished ops of the capture, in the order in which they finish. Constant time each, no allocation in the steady state. */
+void threads_add(struct threads *threads, const struct nfs_op *ops, unsigned count);
 
 /* Adds the samples of another one, of later calls of the same capture. */
 void threads_merge(struct threads *into, const struct threads *from);

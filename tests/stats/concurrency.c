@@ -11,7 +11,7 @@ concurrency_of(const struct nfs_op *ops, unsigned count)
 	struct concurrency *concurrency = concurrency_new(3);
 
 	for (unsigned i = 0; i < count; i++)
-		concurrency_add(concurrency, &ops[i]);
+		concurrency_add(concurrency, &ops[i], 1);
 	concurrency_finish(concurrency);
 	return concurrency;
 }
@@ -57,7 +57,7 @@ Test(concurrency, one_side_is_enough)
 		unsigned count;
 
 		for (unsigned i = 0; i < 2; i++)
-			concurrency_add(concurrency, &ops[i]);
+			concurrency_add(concurrency, &ops[i], 1);
 		concurrency_finish(concurrency);
 		connection = first_row(concurrency, CONCURRENCY_CONNECTIONS, &count);
 		cr_assert_eq(count, view == CONCURRENCY_OUTSIDE);
@@ -185,7 +185,7 @@ Test(concurrency, random_calls_against_the_slow_way)
 		begin_ns[i] = op.call_last_ns;
 		end_ns[i] = op.reply_first_ns;
 		sum_ns += latency_ns;
-		concurrency_add(concurrency, &op);
+		concurrency_add(concurrency, &op, 1);
 	}
 	concurrency_finish(concurrency);
 	most = most_at_once(begin_ns, end_ns, CALLS);
@@ -206,11 +206,11 @@ Test(concurrency, the_least_used_connections_give_way)
 	for (unsigned i = 0; i < 5000; i++) {
 		struct nfs_op op = build_op(PROC_READ, 10000 * (int64_t)i, 7000);
 
-		concurrency_add(concurrency, &op);
+		concurrency_add(concurrency, &op, 1);
 		op = build_op(PROC_READ, 10000 * (int64_t)i, 7000);
 		op.client.port = (uint16_t)(1000 + i);
 		op.connection = 2 + i;
-		concurrency_add(concurrency, &op);
+		concurrency_add(concurrency, &op, 1);
 	}
 	concurrency_finish(concurrency);
 	rows = concurrency_rows(concurrency, CONCURRENCY_CONNECTIONS, &count);
@@ -262,7 +262,7 @@ Test(concurrency, an_interval_begins_with_the_calls_that_are_there)
 	for (unsigned again = 0; again < 2; again++) {
 		concurrency_reset(concurrency, BUILD_EPOCH_NS + 2000);
 		for (unsigned i = 0; i < 3; i++)
-			concurrency_add(concurrency, &ops[i]);
+			concurrency_add(concurrency, &ops[i], 1);
 		concurrency_finish(concurrency);
 		server = concurrency_server(concurrency);
 		cr_assert_eq(server->calls, 2);
@@ -293,7 +293,7 @@ Test(concurrency, an_interval_in_which_nothing_ends)
 
 		op.outcome = OP_IN_FLIGHT;
 		op.valid &= ~(uint32_t)(OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST);
-		concurrency_add(concurrency, &op);
+		concurrency_add(concurrency, &op, 1);
 	}
 	concurrency_finish(concurrency);
 	cr_assert_eq(first_row(concurrency, CONCURRENCY_CONNECTIONS, &count)->max, 3);

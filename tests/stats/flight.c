@@ -10,7 +10,7 @@ add(struct flight *flight, int64_t from_ns, int64_t to_ns)
 	struct nfs_op op = build_op(PROC_READ, from_ns, 0);
 
 	op.reply_last_ns = BUILD_EPOCH_NS + to_ns;
-	flight_add(flight, &op);
+	flight_add(flight, &op, 1);
 }
 
 static void
@@ -78,13 +78,13 @@ Test(flight, without_a_reply)
 	add(&flight, 90, 100);
 	op.outcome = OP_UNANSWERED;
 	op.valid &= ~(unsigned)OP_HAS_REPLY_LAST;
-	flight_add(&flight, &op);
+	flight_add(&flight, &op, 1);
 	/* waited for until the last end that is known */
 	assert_flight(&flight, 100, 10);
 	/* that of a reply which the capture lost is not known */
 	op.outcome = OP_LOST_IN_CAPTURE;
 	op.call_first_ns = BUILD_EPOCH_NS + 12;
-	flight_add(&flight, &op);
+	flight_add(&flight, &op, 1);
 	assert_flight(&flight, 100, 10);
 }
 

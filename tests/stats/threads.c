@@ -197,7 +197,7 @@ judge_made(const struct made *made, unsigned from, bool from_idle)
 	struct thread_pool pool[THREADS_SERVERS] = { 0 };
 
 	for (unsigned i = from; i < made->count; i++)
-		threads_add(threads, &made->op[i]);
+		threads_add(threads, &made->op[i], 1);
 	threads_judge(threads, from_idle, pool);
 	threads_free(threads);
 	return pool[0].fit;
@@ -355,7 +355,7 @@ Test(threads, two_servers)
 	memcpy(made.op + made.count, other.op, other.count * sizeof *other.op);
 	qsort(made.op, made.count + other.count, sizeof *made.op, compare_ends);
 	for (unsigned i = 0; i < made.count + other.count; i++)
-		threads_add(threads, &made.op[i]);
+		threads_add(threads, &made.op[i], 1);
 	cr_assert_eq(threads_judge(threads, true, pool), 1);
 	cr_assert(!pool[0].all);
 	cr_assert_neq(pool[0].server.address[15], 99);
@@ -375,7 +375,7 @@ Test(threads, two_addresses)
 
 	for (unsigned i = 0; i < made.count; i++) {
 		made.op[i].server.address[15] = (uint8_t)(i % 3 == 0);
-		threads_add(threads, &made.op[i]);
+		threads_add(threads, &made.op[i], 1);
 	}
 	cr_assert_eq(threads_judge(threads, true, pool), 1);
 	cr_assert(pool[0].all);
@@ -397,9 +397,9 @@ Test(threads, samples)
 
 		mount.program = 100005;
 		mount.reply_first_ns += 1000 * NS_PER_MS;
-		threads_add(whole, &made.op[i]);
-		threads_add(whole, &mount);
-		threads_add(part[i * 2 / made.count], &made.op[i]);
+		threads_add(whole, &made.op[i], 1);
+		threads_add(whole, &mount, 1);
+		threads_add(part[i * 2 / made.count], &made.op[i], 1);
 	}
 	cr_assert_eq(threads_judge(whole, true, pool), 1);
 	assert_near(&pool[0].fit, 32, "long", EXPONENTIAL);
@@ -438,7 +438,7 @@ Test(threads, many_parts_of_all_lengths)
 			op.call_last_ns += later_ns;
 			op.reply_first_ns += later_ns;
 			op.reply_last_ns += later_ns;
-			threads_add(one, &op);
+			threads_add(one, &op, 1);
 		}
 		threads_merge(whole, one);
 		threads_free(one);
