@@ -17,7 +17,7 @@ struct aggregate {
 	struct row_keys keys;
 	struct side_row *(*side)[ROW_KEYS];	/* a capture; NULL where nothing was counted */
 	struct matched_row *matched[ROW_KEYS];
-	struct breakdown *breakdown[BREAKDOWN_KINDS];
+	struct breakdowns *breakdowns;		/* NULL: an interval's */
 	struct concurrency **concurrency;	/* a capture; NULL: no op yet */
 	struct threads **threads;		/* a capture; NULL where it cannot be the server's */
 	struct slowest *slowest;
@@ -53,11 +53,10 @@ aggregate_make(unsigned captures, unsigned top, bool interval)
 	for (unsigned i = 0; i < captures; i++)
 		aggregate->side_view[i] = g_ptr_array_new();
 	aggregate->matched_view = g_ptr_array_new();
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		if (!interval)
-			aggregate->breakdown[kind] = breakdown_new(kind, &aggregate->keys);
+	if (!interval)
+		aggregate->breakdowns = breakdowns_new(&aggregate->keys);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		aggregate->breakdown_view[kind] = g_ptr_array_new();
-	}
 	aggregate->slowest = slowest_new(top);
 	aggregate->alone[PAIR_SERVER] = slowest_new(captures == 1 ? top : 0);
 	aggregate->alone[PAIR_CLIENT] = slowest_new(captures == 1 ? top : 0);
@@ -109,11 +108,10 @@ aggregate_copy(const struct aggregate *aggregate)
 	for (unsigned number = 0; number < ROW_KEYS; number++)
 		copy->matched[number] = matched_row_copy(aggregate->matched[number]);
 	copy->matched_view = g_ptr_array_new();
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		if (aggregate->breakdown[kind] != NULL)
-			copy->breakdown[kind] = breakdown_copy(aggregate->breakdown[kind], &copy->keys);
+	if (aggregate->breakdowns != NULL)
+		copy->breakdowns = breakdowns_copy(aggregate->breakdowns, &copy->keys);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		copy->breakdown_view[kind] = g_ptr_array_new();
-	}
 	copy->slowest = slowest_copy(aggregate->slowest);
 	for (unsigned side = PAIR_SERVER; side <= PAIR_CLIENT; side++)
 		copy->alone[side] = slowest_copy(aggregate->alone[side]);
@@ -174,10 +172,9 @@ aggregate_free(struct aggregate *aggregate)
 	}
 	for (unsigned number = 0; number < ROW_KEYS; number++)
 		matched_row_free(aggregate->matched[number]);
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		breakdown_free(aggregate->breakdown[kind]);
+	breakdowns_free(aggregate->breakdowns);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
 		g_ptr_array_unref(aggregate->breakdown_view[kind]);
-	}
 	slowest_free(aggregate->slowest);
 	slowest_free(aggregate->alone[PAIR_SERVER]);
 	slowest_free(aggregate->alone[PAIR_CLIENT]);
@@ -345,8 +342,8 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 		return;
 	number = row_number_of(&aggregate->keys, op);
 	bucket = dist_bucket(pair->parts.total_ns);
-	if (!aggregate->interval)
-		breakdowns_add(aggregate->breakdown, pair, number, bucket, moved_bytes);
+	if (aggregate->breakdowns != NULL)
+		breakdowns_add(aggregate->breakdowns, pair, number, bucket, moved_bytes);
 	if (op_is_callback(op)) {
 		aggregate->totals.callbacks++;
 	} else {
@@ -422,8 +419,8 @@ aggregate_merge(struct aggregate *into, const struct aggregate *from)
 		if (from->threads[i] != NULL)
 			threads_merge(into->threads[i], from->threads[i]);
 	}
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS && !into->interval && !from->interval; kind++)
-		breakdown_merge(into->breakdown[kind], from->breakdown[kind]);
+	if (into->breakdowns != NULL && from->breakdowns != NULL)
+		breakdowns_merge(into->breakdowns, from->breakdowns);
 	slowest_merge(into->slowest, from->slowest);
 	slowest_merge(into->alone[PAIR_SERVER], from->alone[PAIR_SERVER]);
 	slowest_merge(into->alone[PAIR_CLIENT], from->alone[PAIR_CLIENT]);
@@ -485,8 +482,8 @@ aggregate_breakdown(struct aggregate *aggregate, enum breakdown_kind kind, unsig
 {
 	GPtrArray *view = aggregate->breakdown_view[kind];
 
-	if (!aggregate->interval)
-		breakdown_view(aggregate->breakdown[kind], view);
+	if (aggregate->breakdowns != NULL)
+		breakdowns_view(aggregate->breakdowns, kind, view);
 	*count = view->len;
 	return (const struct breakdown_row *const *)view->pdata;
 }
@@ -518,7 +515,7 @@ aggregate_threads(const struct aggregate *aggregate)
 int64_t
 aggregate_window_ns(const struct aggregate *aggregate)
 {
-	return aggregate->interval ? 0 : breakdown_window_ns(aggregate->breakdown[BREAKDOWN_TIME]);
+	return aggregate->breakdowns != NULL ? breakdowns_window_ns(aggregate->breakdowns) : 0;
 }
 
 const struct aggregate_totals *

@@ -13,6 +13,8 @@ enum {
 	PRUNE_AT = BREAKDOWN_ROWS + BREAKDOWN_ROWS / 2,
 	/* Of SIZE and TIME: beyond, a value's operations share one row. */
 	ROWS_MAX = SLOTS / 2,
+	BUNDLES = 64,
+	BUNDLE_BITS = 8,
 };
 
 struct counted {
@@ -38,10 +40,28 @@ struct breakdown {
 	uint16_t slot[SLOTS];	/* index into rows + 1; 0: free */
 };
 
+/* Calls of one operation on one connection count in the same rows of these kinds. */
+static const enum breakdown_kind bundled[] = { BREAKDOWN_CLIENT, BREAKDOWN_SERVER, BREAKDOWN_CONNECTION };
+
+/* They are counted once, and added to the rows when those are looked at. */
+struct bundle {
+	uint32_t client_id, server_id, connection_id;
+	unsigned number;
+	unsigned at[G_N_ELEMENTS(bundled)];	/* of the rows of each kind; none gives way meanwhile */
+	struct breakdown_row sum;
+};
+
+struct breakdowns {
+	struct breakdown *of[BREAKDOWN_KINDS];
+	struct bundle bundle[BUNDLES];
+	unsigned bundles;
+	uint8_t slot[1 << BUNDLE_BITS];		/* index into bundle + 1; 0: free */
+};
+
 G_STATIC_ASSERT(PRUNE_AT + ROW_KEYS < SLOTS / 2);
 G_STATIC_ASSERT(ROWS_MAX + BREAKDOWN_WINDOWS < SLOTS);
 
-struct breakdown *
+static struct breakdown *
 breakdown_new(enum breakdown_kind kind, struct row_keys *keys)
 {
 	struct breakdown *breakdown = g_new0(struct breakdown, 1);
@@ -53,7 +73,7 @@ breakdown_new(enum breakdown_kind kind, struct row_keys *keys)
 	return breakdown;
 }
 
-struct breakdown *
+static struct breakdown *
 breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys)
 {
 	struct breakdown *copy = g_memdup2(breakdown, sizeof(*breakdown));
@@ -96,7 +116,7 @@ row_merge(struct breakdown_row *into, const struct breakdown_row *counted)
 	sums_merge(&into->client, &from.client);
 }
 
-void
+static void
 breakdown_free(struct breakdown *breakdown)
 {
 	if (breakdown == NULL)
@@ -386,48 +406,6 @@ row_add(struct breakdown_row *row, const struct attribution *parts, uint32_t *co
 		dist_sum(&row->client, parts->client_ns);
 }
 
-/* What the pair's rows are found by; the kinds of which it is known. */
-static inline unsigned
-keys_of(const struct op_pair *pair, struct breakdown *time, uint64_t id[BREAKDOWN_KINDS])
-{
-	unsigned known = (1u << BREAKDOWN_KINDS) - 1;
-	uint32_t bytes;
-
-	id[BREAKDOWN_CLIENT] = pair->client_id;
-	id[BREAKDOWN_SERVER] = pair->server_id;
-	id[BREAKDOWN_FILE] = pair->file_id;
-	id[BREAKDOWN_CONNECTION] = pair->connection_id;
-	id[BREAKDOWN_TIME] = (uint64_t)breakdown_window(time, pair->op[PAIR_SERVER].call_first_ns);
-	if (pair_with(pair, OP_HAS_FILE) == NULL)
-		known &= ~(1u << BREAKDOWN_FILE);
-	if (pair_size(pair, &bytes))
-		id[BREAKDOWN_SIZE] = size_class(bytes);
-	else
-		known &= ~(1u << BREAKDOWN_SIZE);
-	return known;
-}
-
-void
-breakdowns_add(struct breakdown *const breakdowns[BREAKDOWN_KINDS], const struct op_pair *pair, unsigned number,
-    unsigned bucket, uint32_t moved_bytes)
-{
-	struct breakdown_row *row[BREAKDOWN_KINDS];
-	uint32_t *counter[BREAKDOWN_KINDS];
-	uint64_t id[BREAKDOWN_KINDS];
-	unsigned known = keys_of(pair, breakdowns[BREAKDOWN_TIME], id), count = 0;
-
-	/* first all rows: what they count in is under way while the others are looked for */
-	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++) {
-		if ((known >> kind & 1) == 0)
-			continue;
-		row[count] = breakdown_row(breakdowns[kind], id[kind], number);
-		counter[count] = dist_counter(&row[count]->total, bucket);
-		__builtin_prefetch(counter[count++], 1);
-	}
-	for (unsigned i = 0; i < count; i++)
-		row_add(row[i], &pair->parts, counter[i], moved_bytes);
-}
-
 /* Adds a row of from under its number in into. */
 static void
 merge_row(struct breakdown *into, const struct breakdown_row *row)
@@ -470,7 +448,7 @@ merge_lacks(struct breakdown *into, const struct breakdown *from)
 		into->probation = probation_new();
 }
 
-void
+static void
 breakdown_merge(struct breakdown *into, const struct breakdown *from)
 {
 	while (into->width_ns < from->width_ns)
@@ -501,7 +479,7 @@ compare_views(const void *a, const void *b, void *context)
 
 G_STATIC_ASSERT(offsetof(struct counted, row) == 0);
 
-void
+static void
 breakdown_view(struct breakdown *breakdown, GPtrArray *view)
 {
 	if (has_others(breakdown->kind) && breakdown->named > BREAKDOWN_ROWS)
@@ -515,8 +493,197 @@ breakdown_view(struct breakdown *breakdown, GPtrArray *view)
 		qsort_r(view->pdata, view->len, sizeof(*view->pdata), compare_views, breakdown);
 }
 
-int64_t
-breakdown_window_ns(const struct breakdown *breakdown)
+/* ---- all kinds ---- */
+
+struct breakdowns *
+breakdowns_new(struct row_keys *keys)
 {
-	return breakdown->width_ns;
+	struct breakdowns *breakdowns = g_new0(struct breakdowns, 1);
+
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+		breakdowns->of[kind] = breakdown_new(kind, keys);
+	return breakdowns;
+}
+
+/* What bundles hold goes to their rows. */
+static void
+bundles_flush(struct breakdowns *breakdowns)
+{
+	if (breakdowns->bundles == 0)
+		return;
+	for (unsigned i = 0; i < breakdowns->bundles; i++) {
+		struct bundle *bundle = &breakdowns->bundle[i];
+
+		for (unsigned j = 0; j < G_N_ELEMENTS(bundled); j++)
+			row_merge(&breakdowns->of[bundled[j]]->rows[bundle->at[j]].row, &bundle->sum);
+		dist_clear(&bundle->sum.total);
+	}
+	breakdowns->bundles = 0;
+	memset(breakdowns->slot, 0, sizeof(breakdowns->slot));
+}
+
+/* The owner of const breakdowns need not know that a part of them was in bundles. */
+static void
+bundles_settle(const struct breakdowns *breakdowns)
+{
+	bundles_flush((struct breakdowns *)(uintptr_t)breakdowns);
+}
+
+void
+breakdowns_free(struct breakdowns *breakdowns)
+{
+	if (breakdowns == NULL)
+		return;
+	bundles_flush(breakdowns);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+		breakdown_free(breakdowns->of[kind]);
+	g_free(breakdowns);
+}
+
+struct breakdowns *
+breakdowns_copy(const struct breakdowns *breakdowns, struct row_keys *keys)
+{
+	struct breakdowns *copy = g_new0(struct breakdowns, 1);
+
+	bundles_settle(breakdowns);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+		copy->of[kind] = breakdown_copy(breakdowns->of[kind], keys);
+	return copy;
+}
+
+void
+breakdowns_merge(struct breakdowns *into, const struct breakdowns *from)
+{
+	bundles_flush(into);
+	bundles_settle(from);
+	for (unsigned kind = 0; kind < BREAKDOWN_KINDS; kind++)
+		breakdown_merge(into->of[kind], from->of[kind]);
+}
+
+void
+breakdowns_view(struct breakdowns *breakdowns, enum breakdown_kind kind, GPtrArray *view)
+{
+	bundles_flush(breakdowns);
+	breakdown_view(breakdowns->of[kind], view);
+}
+
+int64_t
+breakdowns_window_ns(const struct breakdowns *breakdowns)
+{
+	return breakdowns->of[BREAKDOWN_TIME]->width_ns;
+}
+
+/* Rows of bundled kinds may give way to the next one, or have done so. */
+static bool
+rows_are_short(const struct breakdowns *breakdowns)
+{
+	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++) {
+		if (breakdowns->of[bundled[i]]->named >= PRUNE_AT || breakdowns->of[bundled[i]]->probation != NULL)
+			return true;
+	}
+	return false;
+}
+
+static void
+ids_of_pair(const struct op_pair *pair, uint64_t id[BREAKDOWN_KINDS])
+{
+	id[BREAKDOWN_CLIENT] = pair->client_id;
+	id[BREAKDOWN_SERVER] = pair->server_id;
+	id[BREAKDOWN_FILE] = pair->file_id;
+	id[BREAKDOWN_CONNECTION] = pair->connection_id;
+}
+
+/* A new bundle, at its slot; NULL: it has none, and the call counts in each row. */
+static G_GNUC_NO_INLINE struct bundle *
+bundle_new(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned slot)
+{
+	struct bundle *bundle = &breakdowns->bundle[breakdowns->bundles];
+	uint64_t id[BREAKDOWN_KINDS];
+
+	if (rows_are_short(breakdowns)) {
+		bundles_flush(breakdowns);
+		return NULL;
+	}
+	if (breakdowns->slot[slot] != 0 || breakdowns->bundles == BUNDLES)
+		return NULL;
+	*bundle = (struct bundle){ .client_id = pair->client_id, .server_id = pair->server_id,
+		.connection_id = pair->connection_id, .number = number };
+	ids_of_pair(pair, id);
+	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++) {
+		struct breakdown *breakdown = breakdowns->of[bundled[i]];
+		const struct breakdown_row *row = breakdown_row(breakdown, id[bundled[i]], number);
+
+		bundle->at[i] = (unsigned)((const struct counted *)(const void *)row - breakdown->rows);
+	}
+	breakdowns->slot[slot] = (uint8_t)++breakdowns->bundles;
+	return bundle;
+}
+
+static inline struct bundle *
+bundle_of(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number)
+{
+	uint64_t mix = (pair->connection_id * UINT64_C(0x9e3779b97f4a7c15)) + number * UINT64_C(0xd6e8feb86659fd93);
+	unsigned slot = (unsigned)(mix >> (64 - BUNDLE_BITS));
+	struct bundle *bundle;
+
+	if (G_UNLIKELY(breakdowns->slot[slot] == 0))
+		return bundle_new(breakdowns, pair, number, slot);
+	bundle = &breakdowns->bundle[breakdowns->slot[slot] - 1];
+	if (G_LIKELY(bundle->connection_id == pair->connection_id && bundle->number == number &&
+	    bundle->client_id == pair->client_id && bundle->server_id == pair->server_id))
+		return bundle;
+	return bundle_new(breakdowns, pair, number, slot);
+}
+
+/* The rows in which a call counts, and their counters of its total. */
+struct chosen {
+	struct breakdown_row *row[BREAKDOWN_KINDS];
+	uint32_t *counter[BREAKDOWN_KINDS];
+	unsigned count;
+};
+
+static inline void
+choose(struct chosen *chosen, struct breakdown_row *row, unsigned bucket)
+{
+	uint32_t *counter = dist_counter(&row->total, bucket);
+
+	__builtin_prefetch(counter, 1);
+	chosen->row[chosen->count] = row;
+	chosen->counter[chosen->count++] = counter;
+}
+
+static G_GNUC_NO_INLINE void
+choose_bundled(struct chosen *chosen, struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number,
+    unsigned bucket)
+{
+	uint64_t id[BREAKDOWN_KINDS];
+
+	ids_of_pair(pair, id);
+	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++)
+		choose(chosen, breakdown_row(breakdowns->of[bundled[i]], id[bundled[i]], number), bucket);
+}
+
+void
+breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned bucket,
+    uint32_t moved_bytes)
+{
+	struct breakdown *time = breakdowns->of[BREAKDOWN_TIME];
+	uint64_t start_ns = (uint64_t)breakdown_window(time, pair->op[PAIR_SERVER].call_first_ns);
+	struct bundle *bundle = bundle_of(breakdowns, pair, number);
+	struct chosen chosen;
+	uint32_t bytes;
+
+	chosen.count = 0;
+	/* first all rows: what they count in is under way while the others are looked for */
+	if (G_LIKELY(bundle != NULL))
+		choose(&chosen, &bundle->sum, bucket);
+	else
+		choose_bundled(&chosen, breakdowns, pair, number, bucket);
+	choose(&chosen, breakdown_row(time, start_ns, number), bucket);
+	if (pair_with(pair, OP_HAS_FILE) != NULL)
+		choose(&chosen, breakdown_row(breakdowns->of[BREAKDOWN_FILE], pair->file_id, number), bucket);
+	if (pair_size(pair, &bytes))
+		choose(&chosen, breakdown_row(breakdowns->of[BREAKDOWN_SIZE], size_class(bytes), number), bucket);
+	for (unsigned i = 0; i < chosen.count; i++)
+		row_add(chosen.row[i], &pair->parts, chosen.counter[i], moved_bytes);
 }

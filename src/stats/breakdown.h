@@ -9,22 +9,20 @@
 
 #include "stats/rows.h"
 
-struct breakdown;
+/* The tables of all kinds. */
+struct breakdowns;
 
 /* keys, borrowed, numbers the operations. */
-struct breakdown *breakdown_new(enum breakdown_kind kind, struct row_keys *keys);
+struct breakdowns *breakdowns_new(struct row_keys *keys);
 /* The same with memory of its own; keys, borrowed, is a copy of its keys. */
-struct breakdown *breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys);
-void breakdown_free(struct breakdown *breakdown);
-/*
- * Counts a matched pair in all of them, indexed by kind: the number of its
- * operation, the bucket of its total_ns, the bytes that it moved (0 when not known).
- */
-void breakdowns_add(struct breakdown *const breakdowns[BREAKDOWN_KINDS], const struct op_pair *pair, unsigned number,
-    unsigned bucket, uint32_t moved_bytes);
-void breakdown_merge(struct breakdown *into, const struct breakdown *from);
+struct breakdowns *breakdowns_copy(const struct breakdowns *breakdowns, struct row_keys *keys);
+void breakdowns_free(struct breakdowns *breakdowns);
+/* Counts a matched pair: the number of its operation, the bucket of its total_ns, the bytes that it moved (0 when not known). */
+void breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned bucket,
+    uint32_t moved_bytes);
+void breakdowns_merge(struct breakdowns *into, const struct breakdowns *from);
 /* Fills view with const struct breakdown_row *, at most BREAKDOWN_ROWS and the others; see aggregate.h. */
-void breakdown_view(struct breakdown *breakdown, GPtrArray *view);
-int64_t breakdown_window_ns(const struct breakdown *breakdown);
+void breakdowns_view(struct breakdowns *breakdowns, enum breakdown_kind kind, GPtrArray *view);
+int64_t breakdowns_window_ns(const struct breakdowns *breakdowns);
 
 #endif

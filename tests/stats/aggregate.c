@@ -600,6 +600,56 @@ assert_same(struct aggregate *a, struct aggregate *b)
 	cr_assert_eq(aggregate_totals(a)->by_call[PART_SERVER], aggregate_totals(b)->by_call[PART_SERVER]);
 }
 
+/* Three kinds that are counted together against one that is not, up to and beyond where rows give way. */
+Test(aggregate, what_is_bundled_counts_as_what_is_not)
+{
+	static const enum breakdown_kind bundled[] = { BREAKDOWN_CLIENT, BREAKDOWN_SERVER, BREAKDOWN_CONNECTION };
+	static const uint32_t ids[] = { 40, 400, 4000 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ids); i++) {
+		struct aggregate *aggregate = aggregate_new(2, 0);
+		uint64_t random = 5 + i;
+		unsigned count, other;
+		const struct breakdown_row *const *x, *const *y;
+
+		for (unsigned call = 0; call < 20000; call++) {
+			struct op_pair pair = random_pair(&random);
+
+			/* half of the calls are of few */
+			pair.file_id = 1 + build_random(&random, build_random(&random, 2) == 0 ? 10 : ids[i]);
+			pair.client_id = pair.server_id = pair.connection_id = pair.file_id;
+			for (unsigned side = 0; side < 2; side++) {
+				pair.op[side].file = 1;
+				pair.op[side].valid |= OP_HAS_FILE;
+			}
+			pair.parts.client_known = build_random(&random, 3) > 0;
+			if (pair.parts.client_known)
+				pair.parts.client_ns = build_random(&random, 2) * build_random(&random, 100000);
+			pair.parts.network_ns -= pair.parts.client_ns;
+			aggregate_add_pair(aggregate, &pair);
+			if (call == 7000)
+				aggregate_free(aggregate_copy(aggregate));
+		}
+		x = aggregate_breakdown(aggregate, BREAKDOWN_FILE, &count);
+		for (size_t kind = 0; kind < G_N_ELEMENTS(bundled); kind++) {
+			y = aggregate_breakdown(aggregate, bundled[kind], &other);
+			cr_assert_eq(count, other);
+			for (unsigned j = 0; j < count; j++) {
+				cr_assert_eq(x[j]->id, y[j]->id);
+				cr_assert_eq(x[j]->key.procedure, y[j]->key.procedure);
+				cr_assert_eq(x[j]->count, y[j]->count);
+				cr_assert_eq(x[j]->bytes, y[j]->bytes);
+				cr_assert_eq(x[j]->lack, y[j]->lack);
+				assert_same_dist(&x[j]->total, &y[j]->total);
+				assert_same_dist(&x[j]->server, &y[j]->server);
+				assert_same_dist(&x[j]->client, &y[j]->client);
+				assert_same_dist(breakdown_network(x[j]), breakdown_network(y[j]));
+			}
+		}
+		aggregate_free(aggregate);
+	}
+}
+
 Test(aggregate, merging_is_exact_and_associative)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
