@@ -38,7 +38,7 @@ struct depth_place {
 static void
 add_ns(int64_t *sum_ns, int64_t ns)
 {
-	if (__builtin_add_overflow(*sum_ns, ns, sum_ns))
+	if (G_UNLIKELY(__builtin_add_overflow(*sum_ns, ns, sum_ns)))
 		*sum_ns = INT64_MAX;
 }
 
@@ -78,22 +78,11 @@ levels_reach(struct depth *depth, uint32_t level)
 	depth->levels = levels;
 }
 
-static G_GNUC_NO_INLINE struct depth_level *
-level_far(struct depth *depth, uint32_t count)
-{
-	uint32_t level = level_of(count);
-
-	if (level >= depth->levels)
-		levels_reach(depth, level);
-	return &depth->level[level];
-}
-
+/* Before it begins, a call has made sure that its level is there. */
 static inline struct depth_level *
-level_at(struct depth *depth, uint32_t count)
+level_at(const struct depth *depth, uint32_t count)
 {
-	if (G_UNLIKELY(count >= depth->levels || count >= DEPTH_EXACT))
-		return level_far(depth, count);
-	return &depth->level[count];
+	return &depth->level[level_of(count)];
 }
 
 /* ---- places ---- */
@@ -111,7 +100,7 @@ place_drop(struct depth *depth)
 	depth->places--;
 }
 
-static G_GNUC_NO_INLINE void
+static void
 places_grow(struct depth *depth)
 {
 	uint32_t room = MAX(4, 2 * depth->place_room);
@@ -136,7 +125,7 @@ level_until(struct depth *depth, uint32_t count, int64_t ns)
 }
 
 /* Places that nobody took for long enough are free. */
-static G_GNUC_NO_INLINE void
+static void
 places_expire(struct depth *depth, int64_t now_ns)
 {
 	while (depth->places > 0 && place_at(depth, 0)->until_ns <= now_ns) {
@@ -147,7 +136,7 @@ places_expire(struct depth *depth, int64_t now_ns)
 }
 
 /* One more can be remembered. */
-static G_GNUC_NO_INLINE void
+static void
 places_room(struct depth *depth, int64_t now_ns)
 {
 	if (depth->places < PLACES) {
@@ -165,8 +154,6 @@ place_free(struct depth *depth, int64_t now_ns)
 	int64_t until_ns = now_ns + min_ns(DEPTH_REUSE_NS, depth->usual_ns / 2);
 	struct depth_place *place;
 
-	if (G_UNLIKELY(depth->places == depth->place_room))
-		places_room(depth, now_ns);
 	/* in order, although what is usual changes */
 	if (depth->places > 0)
 		until_ns = max_ns(until_ns, place_at(depth, depth->places - 1)->until_ns);
@@ -178,7 +165,7 @@ place_free(struct depth *depth, int64_t now_ns)
 /* ---- events ---- */
 
 /* Time begins, or goes on where the clock was set back to. */
-static G_GNUC_NO_INLINE void
+static void
 begin_time(struct depth *depth, int64_t now_ns)
 {
 	add_ns(&depth->span_ns, depth->last_ns - depth->first_ns);
@@ -192,8 +179,6 @@ take_place(struct depth *depth, int64_t now_ns)
 {
 	struct depth_level *level;
 
-	if (depth->places > 0 && place_at(depth, 0)->until_ns <= now_ns)
-		places_expire(depth, now_ns);
 	if (depth->places > 0) {
 		level = level_at(depth, depth->held);
 		level->reused++;
@@ -218,14 +203,35 @@ log_of(int64_t ns)
 	return octave * LOG_ONE + ((((uint64_t)ns << (63 - octave)) >> (63 - LOG_BITS)) & (LOG_ONE - 1));
 }
 
-void
-depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
+/* A call can begin without further ado. */
+static inline bool
+is_ready(const struct depth *depth, int64_t at_ns)
+{
+	return depth->calls > 0 && at_ns >= depth->last_ns &&
+	    MAX(depth->in_flight, depth->held) + 1 < MIN(depth->levels, DEPTH_EXACT) &&
+	    (depth->places == 0 || place_at(depth, 0)->until_ns > at_ns);
+}
+
+static void
+make_ready(struct depth *depth, int64_t at_ns)
+{
+	uint32_t level;
+
+	if (depth->calls == 0 || at_ns < depth->last_ns)
+		begin_time(depth, at_ns);
+	places_expire(depth, at_ns);
+	level = level_of(MAX(depth->in_flight, depth->held) + 1);
+	if (level >= depth->levels)
+		levels_reach(depth, level);
+}
+
+static inline void
+begin_ready(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
 {
 	struct depth_level *level;
 	uint64_t log;
 
-	if (G_UNLIKELY(depth->calls++ == 0 || at_ns < depth->last_ns))
-		begin_time(depth, at_ns);
+	depth->calls++;
 	if (depth->in_flight == 0)
 		add_ns(&depth->idle_ns, at_ns - depth->last_ns);
 	depth->last_ns = at_ns;
@@ -247,8 +253,24 @@ depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_n
 	depth->usual_ns += depth->usual_ns == 0 ? latency_ns : (latency_ns - depth->usual_ns) >> USUAL_SHIFT;
 }
 
+static G_GNUC_NO_INLINE void
+begin_unready(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
+{
+	make_ready(depth, at_ns);
+	begin_ready(depth, at_ns, kind, latency_ns);
+}
+
 void
-depth_end(struct depth *depth, int64_t at_ns)
+depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
+{
+	if (G_UNLIKELY(!is_ready(depth, at_ns)))
+		begin_unready(depth, at_ns, kind, latency_ns);
+	else
+		begin_ready(depth, at_ns, kind, latency_ns);
+}
+
+static inline void
+end_ready(struct depth *depth, int64_t at_ns)
 {
 	if (depth->by_calls)
 		level_until(depth, depth->in_flight, at_ns);
@@ -257,6 +279,23 @@ depth_end(struct depth *depth, int64_t at_ns)
 	depth->last_ns = max_ns(depth->last_ns, at_ns);
 	depth->sum_ns += at_ns;
 	depth->in_flight--;
+}
+
+/* There is no room to remember its place. */
+static G_GNUC_NO_INLINE void
+end_unready(struct depth *depth, int64_t at_ns)
+{
+	places_room(depth, at_ns);
+	end_ready(depth, at_ns);
+}
+
+void
+depth_end(struct depth *depth, int64_t at_ns)
+{
+	if (G_UNLIKELY(depth->places == depth->place_room && !depth->by_calls))
+		end_unready(depth, at_ns);
+	else
+		end_ready(depth, at_ns);
 }
 
 void

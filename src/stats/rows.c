@@ -114,21 +114,24 @@ op_failed(const struct nfs_op *op)
 
 /* server, client: where the latencies belong that a server's, that a client's capture would have. */
 static inline void
-side_row_time(struct side_row *row, const struct nfs_op *op, struct dist *server, struct dist *client)
+side_row_time(struct side_row *row, const struct nfs_op *op, uint32_t valid, struct dist *server, struct dist *client)
 {
-	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
+	if ((~valid & (OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST)) == 0)
 		dist_add(server, duration_ns(op->call_last_ns, op->reply_first_ns));
-	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST))
+	if ((~valid & (OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST)) == 0)
 		dist_add(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
-	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST))
+	if ((~valid & (OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST)) == 0)
 		dist_add(client, duration_ns(op->call_first_ns, op->reply_last_ns));
 }
 
-/* Who calls back is in the server's capture. */
+/* Not all its stamps are known; or it calls back, so that who does is in the server's capture. */
 static G_GNUC_NO_INLINE void
-side_row_time_callback(struct side_row *row, const struct nfs_op *op)
+side_row_time_other(struct side_row *row, const struct nfs_op *op)
 {
-	side_row_time(row, op, &row->latency[PAIR_CLIENT], &row->latency[PAIR_SERVER]);
+	bool callback = op_is_callback(op);
+
+	side_row_time(row, op, op->valid, &row->latency[callback ? PAIR_CLIENT : PAIR_SERVER],
+	    &row->latency[callback ? PAIR_SERVER : PAIR_CLIENT]);
 }
 
 void
@@ -146,12 +149,11 @@ side_row_add(struct side_row *row, const struct nfs_op *op)
 		row->bytes += op->moved_bytes;
 		row->sized++;
 	}
-	if (G_UNLIKELY(op_is_callback(op))) {
-		side_row_time_callback(row, op);
-		return;
-	}
-	side_row_time(row, op, &row->latency[PAIR_SERVER], &row->latency[PAIR_CLIENT]);
-	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST | OP_HAS_PATH))
+	if (G_UNLIKELY(!op_has(op, OP_TIMES) || op_is_callback(op)))
+		side_row_time_other(row, op);
+	else
+		side_row_time(row, op, OP_TIMES, &row->latency[PAIR_SERVER], &row->latency[PAIR_CLIENT]);
+	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST | OP_HAS_PATH) && !op_is_callback(op))
 		dist_add(&row->server_estimate, duration_ns(op->path_ns, duration_ns(op->call_first_ns, op->reply_last_ns)));
 }
 

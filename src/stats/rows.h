@@ -75,7 +75,7 @@ duration_ns(int64_t from_ns, int64_t to_ns)
 {
 	int64_t duration;
 
-	if (__builtin_sub_overflow(to_ns, from_ns, &duration))
+	if (__builtin_expect(__builtin_sub_overflow(to_ns, from_ns, &duration), 0))
 		return to_ns < from_ns ? INT64_MIN : INT64_MAX;
 	return duration;
 }
@@ -86,7 +86,7 @@ sum_ns(int64_t a_ns, int64_t b_ns)
 {
 	int64_t sum;
 
-	if (__builtin_add_overflow(a_ns, b_ns, &sum))
+	if (__builtin_expect(__builtin_add_overflow(a_ns, b_ns, &sum), 0))
 		return a_ns < 0 ? INT64_MIN : INT64_MAX;
 	return sum;
 }
