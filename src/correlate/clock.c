@@ -1,6 +1,7 @@
 #include "correlate/clock.h"
 
 #include <glib.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "correlate/loss.h"
@@ -263,6 +264,19 @@ queue_emit(struct clock_stage *stage)
 		stage->read--;
 }
 
+/*
+ * The few pairs that are left of many begin the ring anew: the next window is
+ * written where the last one was, which the caches still hold.
+ */
+static void
+queue_rewind(struct clock_stage *stage)
+{
+	if (stage->waiting > stage->head / 8 || stage->head + stage->waiting > stage->room)
+		return;
+	memcpy(stage->queue, queue_at(stage, 0), stage->waiting * sizeof stage->queue[0]);
+	stage->head = 0;
+}
+
 /* Around the next pairs at the head: most of their times, not all, for the rest costs little. */
 static void
 make_band(const struct clock_stage *stage, size_t pairs, struct polygon_band *band)
@@ -346,6 +360,7 @@ static void
 window_emit(struct clock_stage *stage)
 {
 	emit(stage, stage->closed);
+	queue_rewind(stage);
 	polygon_copy(&stage->settled_recent, &stage->closed_recent);
 	polygon_copy(&stage->settled_whole, &stage->closed_whole);
 	window_restart(stage);

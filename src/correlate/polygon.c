@@ -117,14 +117,19 @@ extent(const struct polygon *polygon, double at, double *low, double *high)
 static void
 band_build(struct polygon_band *band, const struct polygon *polygon, double from, double to)
 {
-	double low, high;
+	double low = value_at(&polygon->corner[0], from), high = low;
+	double to_low = value_at(&polygon->corner[0], to), to_high = to_low;
 
-	extent(polygon, from, &band->low, &band->high);
-	extent(polygon, to, &low, &high);
-	band->from = from;
-	band->to = to;
-	band->low_slope = (low - band->low) / (to - from);
-	band->high_slope = (high - band->high) / (to - from);
+	for (unsigned i = 1; i < polygon->corners; i++) {
+		double value = value_at(&polygon->corner[i], from), to_value = value_at(&polygon->corner[i], to);
+
+		low = value < low ? value : low;
+		high = value > high ? value : high;
+		to_low = to_value < to_low ? to_value : to_low;
+		to_high = to_value > to_high ? to_value : to_high;
+	}
+	*band = (struct polygon_band){ from, to, low, (to_low - low) / (to - from), high,
+	    (to_high - high) / (to - from) };
 }
 
 static bool
@@ -333,11 +338,11 @@ behind(const struct polygon *polygon, const struct polygon_line *line)
 	uint32_t bits = 0;
 
 	if (line->upper)
-		for (unsigned i = 0; i < n; i++)
-			bits |= (uint32_t)(value_at(&polygon->corner[i], line->at) > line->limit) << i;
+		for (unsigned i = n; i-- > 0;)
+			bits = 2 * bits + (value_at(&polygon->corner[i], line->at) > line->limit);
 	else
-		for (unsigned i = 0; i < n; i++)
-			bits |= (uint32_t)(value_at(&polygon->corner[i], line->at) < line->limit) << i;
+		for (unsigned i = n; i-- > 0;)
+			bits = 2 * bits + (value_at(&polygon->corner[i], line->at) < line->limit);
 	return bits;
 }
 
