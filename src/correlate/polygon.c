@@ -106,8 +106,8 @@ extent(const struct polygon *polygon, double at, double *low, double *high)
 	for (unsigned i = 1; i < polygon->corners; i++) {
 		double value = value_at(&polygon->corner[i], at);
 
-		least = value < least ? value : least;
-		greatest = value > greatest ? value : greatest;
+		least = least < value ? least : value;
+		greatest = greatest > value ? greatest : value;
 	}
 	*low = least;
 	*high = greatest;
@@ -123,10 +123,10 @@ band_build(struct polygon_band *band, const struct polygon *polygon, double from
 	for (unsigned i = 1; i < polygon->corners; i++) {
 		double value = value_at(&polygon->corner[i], from), to_value = value_at(&polygon->corner[i], to);
 
-		low = value < low ? value : low;
-		high = value > high ? value : high;
-		to_low = to_value < to_low ? to_value : to_low;
-		to_high = to_value > to_high ? to_value : to_high;
+		low = low < value ? low : value;
+		high = high > value ? high : value;
+		to_low = to_low < to_value ? to_low : to_value;
+		to_high = to_high > to_value ? to_high : to_value;
 	}
 	*band = (struct polygon_band){ from, to, low, (to_low - low) / (to - from), high,
 	    (to_high - high) / (to - from) };
