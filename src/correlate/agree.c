@@ -8,13 +8,6 @@
 #include <xxhash.h>
 
 bool
-agree_call(const struct nfs_op *a, const struct nfs_op *b)
-{
-	return a->xid == b->xid && a->procedure == b->procedure && a->program == b->program &&
-	    a->version == b->version;
-}
-
-bool
 agree_args(const struct nfs_op *a, const struct nfs_op *b)
 {
 	return fingerprint_agrees(&a->print, &b->print);

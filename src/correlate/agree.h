@@ -7,7 +7,13 @@
 #include <nfscorr/nfs_op.h>
 
 /* The same XID and procedure. */
-bool agree_call(const struct nfs_op *a, const struct nfs_op *b);
+static inline bool
+agree_call(const struct nfs_op *a, const struct nfs_op *b)
+{
+	return a->xid == b->xid && a->procedure == b->procedure && a->program == b->program &&
+	    a->version == b->version;
+}
+
 /* Nothing that both know of arguments and length differs. */
 bool agree_args(const struct nfs_op *a, const struct nfs_op *b);
 /* Both know arguments, and there are some: that they agree means something. */

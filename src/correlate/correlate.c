@@ -115,6 +115,7 @@ emit_callback(struct correlate *c, struct op_pair *pair)
 	const struct nfs_op *caller = &pair->op[PAIR_SERVER], *called = &pair->op[PAIR_CLIENT];
 
 	if (pair->match == MATCH_MATCHED) {
+		pair->parts = (struct attribution){ 0 };
 		pair->parts.total_ns = wrapping_minus(caller->reply_last_ns, caller->call_first_ns);
 		pair->parts.server_ns = wrapping_minus(called->reply_first_ns, called->call_last_ns);
 		pair->parts.network_ns = wrapping_minus(pair->parts.total_ns, pair->parts.server_ns);
@@ -137,7 +138,6 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 		pair = clock_stage_room(clock);
 	pair->has[server_side] = first != NULL;
 	pair->has[!server_side] = client != NULL;
-	pair->parts = (struct attribution){ 0 };
 	if (first != NULL)
 		pair->op[server_side] = *first;
 	if (client != NULL)
@@ -149,6 +149,9 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 	if (match == MATCH_SERVER_ONLY || match == MATCH_CLIENT_ONLY)
 		match = pair->has[PAIR_SERVER] ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
 	pair->match = (uint8_t)match;
+	/* those of a matched one are all set by who measures it */
+	if (match != MATCH_MATCHED)
+		pair->parts = (struct attribution){ 0 };
 	c->facts.matches[match]++;
 	give_ids(c, pair);
 	if (match == MATCH_MATCHED && !op_is_callback(pair_op(pair)))

@@ -50,25 +50,11 @@ include(struct offset_range *range, int64_t value)
 	range->high_ns = max_ns(range->high_ns, value);
 }
 
-/* No stamp is from before 1970 or behind 2043: then no difference leaves what offset_difference gives. */
-static bool
-is_ordinary(const struct nfs_op *op)
-{
-	return (uint64_t)(op->call_first_ns | op->call_last_ns | op->reply_first_ns | op->reply_last_ns) >> 61 == 0;
-}
-
 bool
 offset_range_of(const struct nfs_op *first, const struct nfs_op *client, struct offset_range *range)
 {
 	if (!op_has(first, OP_TIMES) || !op_has(client, OP_TIMES))
 		return false;
-	if (is_ordinary(first) && is_ordinary(client)) {
-		range->low_ns = range->high_ns = first->call_first_ns - client->call_first_ns;
-		include(range, first->call_last_ns - client->call_last_ns);
-		include(range, first->reply_first_ns - client->reply_first_ns);
-		include(range, first->reply_last_ns - client->reply_last_ns);
-		return true;
-	}
 	range->low_ns = range->high_ns = offset_difference(first->call_first_ns, client->call_first_ns);
 	include(range, offset_difference(first->call_last_ns, client->call_last_ns));
 	include(range, offset_difference(first->reply_first_ns, client->reply_first_ns));
@@ -84,14 +70,19 @@ drift_ns(int64_t from_ns, int64_t to_ns)
 	return (distance < 0 ? -distance : distance) / (NS_PER_S / CLOCK_MAX_DRIFT_PPB);
 }
 
-struct offset_range
-offset_range_at(const struct offset *offset, int64_t first_ns)
+/* So much the clocks may have drifted since then, or before. */
+static struct offset_range
+range_after(const struct offset *offset, int64_t drift)
 {
-	int64_t drift = drift_ns(offset->at_ns, first_ns);
-
 	/* Kept within what offset_difference gives, however often it grows. */
 	return (struct offset_range){ max_ns(offset->range.low_ns - drift, INT64_MIN / 4),
 	    min_ns(offset->range.high_ns + drift, INT64_MAX / 4) };
+}
+
+struct offset_range
+offset_range_at(const struct offset *offset, int64_t first_ns)
+{
+	return range_after(offset, drift_ns(offset->at_ns, first_ns));
 }
 
 /*
@@ -194,18 +185,31 @@ fits_fully(const struct offset *offset, const struct nfs_op *first, const struct
 	return drift_ns(offset->at_ns, first->call_first_ns) > safe ? OFFSET_STALE : OFFSET_FULL;
 }
 
+/* All times are there, none before 1970 or behind 2043: no difference leaves what offset_difference gives. */
+static bool
+is_ordinary(const struct nfs_op *op)
+{
+	return op_has(op, OP_TIMES) &&
+	    (uint64_t)(op->call_first_ns | op->call_last_ns | op->reply_first_ns | op->reply_last_ns) >> 61 == 0;
+}
+
 bool
 offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
     struct offset_range *range)
 {
-	struct offset_range known;
-	int64_t slack;
+	int64_t drift = drift_ns(offset->at_ns, first->call_first_ns);
+	struct offset_range known = range_after(offset, drift);
+	int64_t inner, slack;
 
-	if (!offset_range_of(first, client, range))
+	if (!is_ordinary(first) || !is_ordinary(client))
 		return false;
-	known = offset_range_at(offset, first->call_first_ns);
-	slack = slack_ns(first, client);
-	return drift_ns(offset->at_ns, first->call_first_ns) <= slack && meets(range, &known, slack);
+	range->low_ns = range->high_ns = first->call_first_ns - client->call_first_ns;
+	include(range, first->call_last_ns - client->call_last_ns);
+	include(range, first->reply_first_ns - client->reply_first_ns);
+	include(range, first->reply_last_ns - client->reply_last_ns);
+	inner = min_ns(first->reply_first_ns - first->call_last_ns, client->reply_first_ns - client->call_last_ns);
+	slack = STAMP_NOISE_NS + max_ns(inner, 0) / 2;
+	return drift <= slack && meets(range, &known, slack);
 }
 
 enum offset_fit

@@ -24,14 +24,6 @@ pool_clear(struct pool *pool)
 }
 
 static uint32_t *
-exact_head(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
-{
-	uint64_t hash = (call_hash ^ tuple * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
-
-	return &pool->heads[LINK_EXACT][hash >> 32 & pool->mask];
-}
-
-static uint32_t *
 content_head(const struct pool *pool, uint64_t call_hash)
 {
 	return &pool->heads[LINK_CONTENT][call_hash & pool->mask];
@@ -57,7 +49,7 @@ redistribute(struct pool *pool, enum pool_link link, uint32_t id)
 		id = pool_at(pool, id)->next[link];
 	while (id != SLAB_NONE) {
 		const struct waiting *waiting = pool_at(pool, id);
-		uint32_t *head = link == LINK_EXACT ? exact_head(pool, waiting->tuple, waiting->call_hash) :
+		uint32_t *head = link == LINK_EXACT ? pool_exact_head(pool, waiting->tuple, waiting->call_hash) :
 		    content_head(pool, waiting->call_hash);
 		uint32_t newer = waiting->prev[link];
 
@@ -133,7 +125,7 @@ pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *con
 	*own = *waiting;
 	kept->op = *waiting->op;
 	own->op = &kept->op;
-	push_front(pool, LINK_EXACT, exact_head(pool, own->tuple, own->call_hash), id);
+	push_front(pool, LINK_EXACT, pool_exact_head(pool, own->tuple, own->call_hash), id);
 	if (own->by_content)
 		push_front(pool, LINK_CONTENT, content_head(pool, own->call_hash), id);
 	append(pool, LINK_AGE, &pool->ages[own->capture], own, id);
@@ -157,19 +149,13 @@ pool_remove(struct pool *pool, uint32_t id, struct pool_list *connected)
 {
 	const struct waiting *waiting = pool_at(pool, id);
 
-	drop(pool, LINK_EXACT, exact_head(pool, waiting->tuple, waiting->call_hash), waiting);
+	drop(pool, LINK_EXACT, pool_exact_head(pool, waiting->tuple, waiting->call_hash), waiting);
 	if (waiting->by_content)
 		pool_hide_content(pool, id);
 	take_out(pool, LINK_AGE, &pool->ages[waiting->capture], waiting, id);
 	take_out(pool, LINK_CONNECTION, connected, waiting, id);
 	slab_give_back(&pool->slab, id);
 	pool->count--;
-}
-
-uint32_t
-pool_first_exact(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
-{
-	return *exact_head(pool, tuple, call_hash);
 }
 
 uint32_t

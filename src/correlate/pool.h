@@ -58,8 +58,22 @@ void pool_remove(struct pool *pool, uint32_t id, struct pool_list *connected);
 /* From now on it is found by its connection only. */
 void pool_hide_content(struct pool *pool, uint32_t id);
 
-/* The newest in the bucket of a connection's address tuple and call; others may share it. */
-uint32_t pool_first_exact(const struct pool *pool, uint32_t tuple, uint64_t call_hash);
+/* Where the bucket of a connection's address tuple and call begins. */
+static inline uint32_t *
+pool_exact_head(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
+{
+	uint64_t hash = (call_hash ^ tuple * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+
+	return &pool->heads[LINK_EXACT][hash >> 32 & pool->mask];
+}
+
+/* The newest in that bucket; others may share it. */
+static inline uint32_t
+pool_first_exact(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
+{
+	return *pool_exact_head(pool, tuple, call_hash);
+}
+
 /* The newest in the bucket of a call. */
 uint32_t pool_first_content(const struct pool *pool, uint64_t call_hash);
 
