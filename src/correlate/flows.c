@@ -241,13 +241,17 @@ look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *o
 }
 
 static uint32_t
-find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
+find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op, struct connection **connection)
 {
-	uint32_t *known = &flows->known[(2 * op->connection + capture) % FLOWS_KNOWN];
+	unsigned place = (2 * op->connection + capture) % FLOWS_KNOWN;
+	struct connection *c = flows->known[place].connection;
 
-	if (*known == SLAB_NONE || !is_connection(flows_at(flows, *known), capture, op->connection))
-		*known = look_up_connection(flows, capture, op);
-	return *known;
+	if (c == NULL || !is_connection(c, capture, op->connection)) {
+		flows->known[place].id = look_up_connection(flows, capture, op);
+		c = flows->known[place].connection = flows_at(flows, flows->known[place].id);
+	}
+	*connection = c;
+	return flows->known[place].id;
 }
 
 /*
@@ -281,12 +285,12 @@ follow_xid(struct connection *c, const struct nfs_op *op)
 	}
 }
 
-void
+bool
 flows_place(struct flows *flows, struct waiting *waiting)
 {
 	const struct nfs_op *op = waiting->op;
-	uint32_t id = find_connection(flows, waiting->capture, op), tuple;
-	struct connection *c = flows_at(flows, id);
+	struct connection *c;
+	uint32_t id = find_connection(flows, waiting->capture, op, &c), tuple;
 	struct tuple *t;
 
 	if (c->waiting.count == 0 && flows->idle.newest != id) {
@@ -306,13 +310,17 @@ flows_place(struct flows *flows, struct waiting *waiting)
 	waiting->connection = id;
 	waiting->place = c->ops;
 	waiting->tuple = tuple;
+	return t->seen[0] && t->seen[1];
 }
 
-void
+struct pool_list *
 flows_hold(struct flows *flows, uint32_t connection)
 {
-	if (flows_at(flows, connection)->waiting.count == 1)
+	struct connection *c = flows_at(flows, connection);
+
+	if (c->waiting.count == 0)
 		idle_remove(flows, connection);
+	return &c->waiting;
 }
 
 void
@@ -357,8 +365,7 @@ flows_matched(struct flows *flows, uint32_t first, uint32_t client)
 
 	f->misses = c->misses = 0;
 	/* A connection may meet an epoch more where one side did not see its end; that one stays unbound. */
-	if (f->tuple == c->tuple && flows_bound(flows, first) == FLOW_NONE &&
-	    flows_bound(flows, client) == FLOW_NONE) {
+	if (f->tuple == c->tuple && !flows_is_bound(flows, f) && !flows_is_bound(flows, c)) {
 		set_bound(flows, first, client, false);
 		set_bound(flows, client, first, false);
 	}

@@ -67,7 +67,10 @@ struct flows {
 	uint32_t *tuple_heads;
 	uint32_t *host_heads;
 	struct pool_list idle;
-	uint32_t known[FLOWS_KNOWN];	/* connections that were looked up last, by capture and number */
+	struct {
+		struct connection *connection;	/* NULL: none */
+		uint32_t id;
+	} known[FLOWS_KNOWN];	/* connections that were looked up last, by capture and number */
 };
 
 struct flows *flows_new(uint64_t seed);
@@ -77,9 +80,9 @@ void flows_free(struct flows *flows);
  * Sets connection, place and tuple of an op whose capture is set. A connection is
  * made when it is new; its numbers of ops and XIDs follow. The tuple is its
  * connection's, or that of another on which a copy came; it is in use until it is
- * released or dropped.
+ * released or dropped. True when both captures know it, as flows_exact.
  */
-void flows_place(struct flows *flows, struct waiting *waiting);
+bool flows_place(struct flows *flows, struct waiting *waiting);
 
 static inline struct connection *
 flows_at(const struct flows *flows, uint32_t connection)
@@ -114,10 +117,16 @@ flows_drop_tuple(struct flows *flows, uint32_t tuple)
 		flows_forget_tuple(flows, tuple);
 }
 
-/* An op of the connection was added to its list; it keeps its tuple. */
-void flows_hold(struct flows *flows, uint32_t connection);
+/* The list of a connection, to which one of its ops is added now; it keeps its tuple. */
+struct pool_list *flows_hold(struct flows *flows, uint32_t connection);
 /* It was taken out again. */
 void flows_release(struct flows *flows, uint32_t connection, uint32_t tuple);
+
+static inline bool
+flows_is_bound(const struct flows *flows, const struct connection *c)
+{
+	return c->bound != FLOW_NONE && flows_at(flows, c->bound)->serial == c->bound_serial;
+}
 
 /* The connection bound to this one, FLOW_NONE: there is none any more. */
 static inline uint32_t
@@ -125,9 +134,7 @@ flows_bound(const struct flows *flows, uint32_t connection)
 {
 	const struct connection *c = flows_at(flows, connection);
 
-	if (c->bound == FLOW_NONE || flows_at(flows, c->bound)->serial != c->bound_serial)
-		return FLOW_NONE;
-	return c->bound;
+	return flows_is_bound(flows, c) ? c->bound : FLOW_NONE;
 }
 
 /* Both are the same epoch: bound, or the only ones between equal tuples. */

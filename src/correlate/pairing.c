@@ -82,10 +82,9 @@ static uint32_t
 put(struct pairing *p, const struct waiting *waiting)
 {
 	unsigned side = search_side(waiting);
-	uint32_t id = pool_add(&p->field.pools[side], waiting,
-	    &flows_at(p->field.flows, waiting->connection)->waiting);
+	struct pool_list *connected = flows_hold(p->field.flows, waiting->connection);
+	uint32_t id = pool_add(&p->field.pools[side], waiting, connected);
 
-	flows_hold(p->field.flows, waiting->connection);
 	p->field.retransmitted[side] += waiting->op->retransmits > 0;
 	return id;
 }
@@ -333,6 +332,7 @@ pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 {
 	struct waiting waiting;
 	struct glance glance;
+	bool exact;
 
 	waiting.op = op;
 	waiting.call_hash = agree_call_hash(op, p->seed);
@@ -340,8 +340,8 @@ pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 	waiting.capture = (uint16_t)capture;
 	waiting.by_content = waiting.refused = waiting.contested = false;
 	p->ops[capture]++;
-	flows_place(p->field.flows, &waiting);
-	switch (search_glance(&p->field, &waiting, &glance)) {
+	exact = flows_place(p->field.flows, &waiting);
+	switch (search_glance(&p->field, &waiting, exact, &glance)) {
 	case GLANCE_FOUND:
 		offset_learn_range(glance.offset, glance.first_ns, glance.range);
 		join(p, &waiting, glance.found);

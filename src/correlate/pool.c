@@ -30,10 +30,8 @@ content_head(const struct pool *pool, uint64_t call_hash)
 }
 
 static void
-push_front(struct pool *pool, enum pool_link link, uint32_t *head, uint32_t id)
+push_front(struct pool *pool, enum pool_link link, uint32_t *head, struct waiting *waiting, uint32_t id)
 {
-	struct waiting *waiting = pool_at(pool, id);
-
 	waiting->prev[link] = SLAB_NONE;
 	waiting->next[link] = *head;
 	if (*head != SLAB_NONE)
@@ -48,12 +46,12 @@ redistribute(struct pool *pool, enum pool_link link, uint32_t id)
 	while (id != SLAB_NONE && pool_at(pool, id)->next[link] != SLAB_NONE)
 		id = pool_at(pool, id)->next[link];
 	while (id != SLAB_NONE) {
-		const struct waiting *waiting = pool_at(pool, id);
+		struct waiting *waiting = pool_at(pool, id);
 		uint32_t *head = link == LINK_EXACT ? pool_exact_head(pool, waiting->tuple, waiting->call_hash) :
 		    content_head(pool, waiting->call_hash);
 		uint32_t newer = waiting->prev[link];
 
-		push_front(pool, link, head, id);
+		push_front(pool, link, head, waiting, id);
 		id = newer;
 	}
 }
@@ -125,9 +123,9 @@ pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *con
 	*own = *waiting;
 	kept->op = *waiting->op;
 	own->op = &kept->op;
-	push_front(pool, LINK_EXACT, pool_exact_head(pool, own->tuple, own->call_hash), id);
+	push_front(pool, LINK_EXACT, pool_exact_head(pool, own->tuple, own->call_hash), own, id);
 	if (own->by_content)
-		push_front(pool, LINK_CONTENT, content_head(pool, own->call_hash), id);
+		push_front(pool, LINK_CONTENT, content_head(pool, own->call_hash), own, id);
 	append(pool, LINK_AGE, &pool->ages[own->capture], own, id);
 	append(pool, LINK_CONNECTION, connected, own, id);
 	return id;

@@ -339,13 +339,13 @@ glance_at_nothing(const struct field *field, const struct waiting *op, unsigned 
 }
 
 enum glance_result
-search_glance(struct field *field, const struct waiting *op, struct glance *glance)
+search_glance(struct field *field, const struct waiting *op, bool exact, struct glance *glance)
 {
 	unsigned side = search_side(op), other = SIDES - 1 - side;
 	const struct waiting *candidate;
 	struct couple c;
 
-	if (!flows_exact(field->flows, op->tuple))
+	if (!exact)
 		return GLANCE_UNSURE;
 	glance->found = pool_first_exact(&field->pools[other], op->tuple, op->call_hash);
 	if (glance->found == SLAB_NONE)

@@ -63,8 +63,11 @@ search_side(const struct waiting *waiting)
 	return waiting->capture == 0 ? SIDE_FIRST : SIDE_CLIENTS;
 }
 
-/* What search_run would find for an op that just came, where that is plain. It leaves no samples and no votes. */
-enum glance_result search_glance(struct field *field, const struct waiting *op, struct glance *glance);
+/*
+ * What search_run would find for an op that just came, where that is plain; exact:
+ * both captures know its tuple. It leaves no samples and no votes.
+ */
+enum glance_result search_glance(struct field *field, const struct waiting *op, bool exact, struct glance *glance);
 /*
  * Fills in what was found. On the way op gives samples for the offset, unless it
  * is looked at again, and votes for connections, where voting is set.

@@ -26,7 +26,7 @@ slab_take(struct slab *slab)
 		slab->free = *(uint32_t *)slab_record(slab, slab->size, id);
 		return id;
 	}
-	if (slab->made >> SLAB_CHUNK_BITS == slab->chunk_count) {
+	if ((slab->made + 1) >> SLAB_CHUNK_BITS == slab->chunk_count) {
 		slab->chunks = g_renew(char *, slab->chunks, slab->chunk_count + 1);
 		slab->chunks[slab->chunk_count++] = g_malloc0(slab->size << SLAB_CHUNK_BITS);
 	}

@@ -14,7 +14,7 @@ struct slab {
 	size_t size;		/* bytes of a record */
 	char **chunks;
 	uint32_t chunk_count;
-	uint32_t made;		/* ids 1..made exist */
+	uint32_t made;		/* ids 1..made exist; the place of SLAB_NONE stays empty */
 	uint32_t free;		/* first of those that were given back */
 };
 
@@ -29,9 +29,7 @@ void slab_give_back(struct slab *slab, uint32_t id);
 static inline void *
 slab_record(const struct slab *slab, size_t size, uint32_t id)
 {
-	uint32_t index = id - 1;
-
-	return slab->chunks[index >> SLAB_CHUNK_BITS] + size * (index & ((1u << SLAB_CHUNK_BITS) - 1));
+	return slab->chunks[id >> SLAB_CHUNK_BITS] + size * (id & ((1u << SLAB_CHUNK_BITS) - 1));
 }
 
 #endif
