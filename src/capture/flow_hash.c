@@ -1,32 +1,61 @@
 #include "capture/flow_hash.h"
 
-#include <string.h>
+#include <glib.h>
+
+#include "capture/ip.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Flows that share a place cost a hash each time, no more. */
-static unsigned
-place_of(const struct flow_key *key)
-{
-	uint64_t half[2];
+/* One cache line each: of few flows few are looked at. */
+G_STATIC_ASSERT(sizeof(struct flow_hash) == 64);
 
-	memcpy(&half[0], key->address[0] + 8, sizeof half[0]);
-	memcpy(&half[1], key->address[1] + 8, sizeof half[1]);
-	half[0] += half[1] + ((uint64_t)key->port[0] << 16 | key->port[1]);
-	return (unsigned)(half[0] * UINT64_C(0x9e3779b97f4a7c15) >> 58) % FLOW_HASHES;
+/* The addresses of IPv6 in one word; what is found by it is compared. */
+static uint64_t
+fold(const uint8_t addresses[32])
+{
+	uint64_t source = load64(addresses) + load64(addresses + 8) * 3;
+	uint64_t destination = load64(addresses + 16) + load64(addresses + 24) * 3;
+
+	return source * 5 + destination;
+}
+
+static bool
+is_same(const struct flow_hash *hash, uint8_t version, const uint8_t *addresses)
+{
+	const struct flow_key *key = &hash->key;
+
+	if (hash->version != version)
+		return false;
+	return version == 4 || (address_difference(key->address[hash->direction], addresses) |
+	    address_difference(key->address[!hash->direction], addresses + 16)) == 0;
+}
+
+static void
+learn(struct flow_hash *hash, uint64_t seed, const uint8_t *ports, const struct ip_header *ip)
+{
+	hash->version = ip->version;
+	hash->direction = flow_key_make(&hash->key, ip, load_be16(ports), load_be16(ports + 2));
+	hash->fixed = (uint32_t)(XXH3_64bits(&hash->key, sizeof hash->key) >> 32);
+	hash->seeded = XXH3_64bits_withSeed(&hash->key, sizeof hash->key, seed);
 }
 
 const struct flow_hash *
-flow_hash_of(struct flow_hashes *hashes, const struct flow_key *key)
+flow_hash_of(struct flow_hashes *hashes, uint8_t version, const uint8_t *addresses, const uint8_t *ports)
 {
-	struct flow_hash *hash = &hashes->last[place_of(key)];
+	const struct ip_header ip = {
+		.version = version,
+		.source = addresses,
+		.destination = addresses + (version == 4 ? 4 : 16),
+	};
+	uint64_t both_addresses = version == 4 ? load64(addresses) : fold(addresses);
+	uint32_t both_ports = load32(ports);
+	struct flow_hash *hash = &hashes->last[flow_hash_place(both_addresses, both_ports)];
 
-	if (hash->used && flow_key_same(&hash->key, key))
+	if (hash->addresses == both_addresses && hash->ports == both_ports && is_same(hash, version, addresses))
 		return hash;
-	hash->used = true;
-	hash->key = *key;
-	hash->fixed = XXH3_64bits(key, sizeof *key);
-	hash->seeded = XXH3_64bits_withSeed(key, sizeof *key, hashes->seed);
+	hash->addresses = both_addresses;
+	hash->ports = both_ports;
+	learn(hash, hashes->seed, ports, &ip);
 	return hash;
 }

@@ -1,20 +1,25 @@
 /*
- * Hashes of flow keys. Packets of one flow come close together, so those of
- * the last flows are remembered.
+ * Keys of flows and their hashes, by the addresses and ports of a packet.
+ * Packets of one flow come close together, so those of the last flows are
+ * remembered, each direction for itself.
  */
 #ifndef CAPTURE_FLOW_HASH_H
 #define CAPTURE_FLOW_HASH_H
 
+#include "capture/layer.h"
 #include "capture/segment.h"
 
 struct flow_hash {
-	struct flow_key key;
-	bool used;
-	uint64_t fixed;		/* the same in every run: for what order depends on */
+	uint64_t addresses;	/* as packets have them: of IPv4 the source and the destination, of IPv6 both folded */
+	uint32_t ports;		/* in the same way */
+	uint32_t fixed;		/* the same in every run: for what order depends on */
 	uint64_t seeded;	/* by chance: captures are hostile, and their keys must not choose a place in a table */
+	struct flow_key key;
+	uint8_t version;	/* of IP; 0: nothing is remembered here */
+	uint8_t direction;	/* as segment.direction */
 };
 
-enum { FLOW_HASHES = 64 };	/* a power of two */
+enum { FLOW_HASHES = 128 };	/* a power of two */
 
 /* Begins as zeros but for the seed. */
 struct flow_hashes {
@@ -22,7 +27,32 @@ struct flow_hashes {
 	struct flow_hash last[FLOW_HASHES];
 };
 
-/* Borrowed until the next call. */
-const struct flow_hash *flow_hash_of(struct flow_hashes *hashes, const struct flow_key *key);
+/*
+ * Of a packet: the version of IP, its addresses as they follow one another in the
+ * header, its ports as they follow one another in the next. Borrowed until the
+ * next call.
+ */
+const struct flow_hash *flow_hash_of(struct flow_hashes *hashes, uint8_t version, const uint8_t *addresses,
+    const uint8_t *ports);
+
+/* Flows that share a place cost two hashes each time, no more. */
+static inline unsigned
+flow_hash_place(uint64_t addresses, uint32_t ports)
+{
+	uint64_t mixed = (addresses ^ ports * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (unsigned)(mixed >> 32) % FLOW_HASHES;
+}
+
+/* The same of IPv4, if it is remembered; else NULL. */
+static inline const struct flow_hash *
+flow_hash_known(const struct flow_hashes *hashes, const uint8_t addresses[8], const uint8_t ports[4])
+{
+	uint64_t both_addresses = load64(addresses);
+	uint32_t both_ports = load32(ports);
+	const struct flow_hash *hash = &hashes->last[flow_hash_place(both_addresses, both_ports)];
+
+	return hash->addresses == both_addresses && hash->ports == both_ports && hash->version == 4 ? hash : NULL;
+}
 
 #endif

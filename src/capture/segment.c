@@ -4,6 +4,7 @@
 #include <pcap/dlt.h>
 #include <string.h>
 
+#include "capture/flow_hash.h"
 #include "capture/ip.h"
 #include "capture/link.h"
 
@@ -104,8 +105,25 @@ read_options(struct segment *segment, const uint8_t *tcp, uint32_t header_len)
  *      |           Checksum            |         Urgent Pointer        |
  *      |                            Options                            |
  */
+static inline void
+take_header(struct segment *segment, const uint8_t *tcp, uint32_t header_len, uint32_t cap_len, uint32_t wire_len)
+{
+	segment->seq = load_be32(tcp + 4);
+	segment->ack = load_be32(tcp + 8);
+	segment->flags = tcp[13];
+	segment->window = load_be16(tcp + 14);
+	segment->mss = 0;
+	segment->window_scale = 0;
+	segment->has_window_scale = false;
+	segment->header = tcp;
+	segment->header_len = (uint8_t)header_len;
+	segment->payload = tcp + header_len;
+	segment->payload_cap_len = cap_len - header_len;
+	segment->payload_wire_len = wire_len - header_len;
+}
+
 static enum layer_result
-read_tcp(struct segment *segment, struct layer *layer, const struct ip_header *ip)
+read_tcp(struct segment *segment, const struct layer *layer, const struct ip_header *ip)
 {
 	const uint8_t *tcp = layer->data;
 	enum layer_result result = layer_need(layer, TCP_LEN);
@@ -119,59 +137,12 @@ read_tcp(struct segment *segment, struct layer *layer, const struct ip_header *i
 	result = layer_need(layer, header_len);
 	if (result != LAYER_FOUND)
 		return result;
-	segment->direction = flow_key_make(&segment->key, ip, load_be16(tcp), load_be16(tcp + 2));
-	segment->seq = load_be32(tcp + 4);
-	segment->ack = load_be32(tcp + 8);
-	segment->flags = tcp[13];
-	segment->window = load_be16(tcp + 14);
-	segment->mss = 0;
-	segment->window_scale = 0;
-	segment->has_window_scale = false;
+	take_header(segment, tcp, header_len, layer->cap_len, layer->wire_len);
 	if (segment->flags & TCP_SYN)
 		read_options(segment, tcp, header_len);
-	layer_skip(layer, header_len);
-	segment->header = tcp;
-	segment->header_len = (uint8_t)header_len;
 	segment->hops_left = ip->hops_left;
 	segment->ip_id = ip->id;
-	segment->payload = layer->data;
-	segment->payload_cap_len = layer->cap_len;
-	segment->payload_wire_len = layer->wire_len;
 	return LAYER_FOUND;
-}
-
-/*
- * What nearly all packets are: Ethernet without tags, IPv4 without options, no
- * fragment, TCP. False: it takes a closer look. The layer is what follows IP.
- */
-static bool
-strip_common(const struct packet *packet, struct layer *layer, struct ip_header *ip)
-{
-	enum { ETHERNET = 14, IPV4 = 20, VERSION_AND_LENGTH = 0x45, FRAGMENT = 0x3fff };
-	const uint8_t *data = packet->data + ETHERNET;
-	uint32_t total_len;
-
-	if (packet->link_type != DLT_EN10MB || packet->cap_len < ETHERNET + IPV4 + TCP_LEN ||
-	    load_be16(data - 2) != 0x0800 || data[0] != VERSION_AND_LENGTH || data[9] != IP_TCP ||
-	    load_be16(data + 6) & FRAGMENT)
-		return false;
-	total_len = load_be16(data + 2);
-	if (total_len < IPV4 + TCP_LEN)
-		return false;
-	ip->source = data + 12;
-	ip->destination = data + 16;
-	ip->version = 4;
-	ip->hops_left = data[8];
-	ip->protocol = IP_TCP;
-	ip->id = load_be16(data + 4);
-	*layer = (struct layer){
-		.data = data,
-		.cap_len = packet->cap_len - ETHERNET,
-		.wire_len = packet->wire_len - ETHERNET,
-	};
-	layer_trim(layer, total_len);
-	layer_skip(layer, IPV4);
-	return true;
 }
 
 static enum layer_result
@@ -188,20 +159,156 @@ strip_any(const struct packet *packet, struct layer *layer, struct ip_header *ip
 	return result == LAYER_FOUND ? ip_strip_to_transport(layer, ip) : result;
 }
 
-enum segment_result
-segment_parse(const struct packet *packet, struct segment *segment)
+/* Any packet. All of the segment but its key and direction. */
+static __attribute__((noinline)) enum segment_result
+read_any(const struct packet *packet, struct segment *segment, struct ip_header *ip)
 {
 	struct layer layer;
-	struct ip_header ip = { 0 };
-	enum layer_result result = strip_common(packet, &layer, &ip) ? LAYER_FOUND : strip_any(packet, &layer, &ip);
+	enum layer_result result;
 
-	if ((result == LAYER_FOUND || result == LAYER_FRAGMENT) && ip.protocol == IP_UDP)
+	*ip = (struct ip_header){ 0 };
+	result = strip_any(packet, &layer, ip);
+	if ((result == LAYER_FOUND || result == LAYER_FRAGMENT) && ip->protocol == IP_UDP)
 		return SEGMENT_UDP;
 	if (result == LAYER_FOUND) {
 		segment->packet = packet;
-		result = read_tcp(segment, &layer, &ip);
+		result = read_tcp(segment, &layer, ip);
 	}
 	return result_of[result];
+}
+
+/* Where the IP header is behind one of the commonest link headers; 0: it takes a closer look. */
+static inline uint32_t
+ip_at(const struct packet *packet)
+{
+	enum { ETHERNET = 14, TAG = 4, COOKED = 16, COOKED2 = 20 };
+	const uint16_t ipv4 = GUINT16_TO_BE(0x0800), ipv6 = GUINT16_TO_BE(0x86dd), vlan = GUINT16_TO_BE(0x8100);
+	const uint8_t *data = packet->data;
+	uint32_t at;
+	uint16_t type;
+
+	if (packet->cap_len < COOKED2)
+		return 0;
+	if (G_LIKELY(packet->link_type == DLT_EN10MB)) {
+		at = ETHERNET;
+		type = load16(data + at - 2);
+		if (type == vlan) {
+			at += TAG;
+			type = load16(data + at - 2);
+		}
+	} else if (packet->link_type == DLT_LINUX_SLL) {
+		at = COOKED;
+		type = load16(data + at - 2);
+	} else if (packet->link_type == DLT_LINUX_SLL2) {
+		at = COOKED2;
+		type = load16(data);
+	} else {
+		return 0;
+	}
+	return type == ipv4 || type == ipv6 ? at : 0;
+}
+
+/* TCP as it mostly is, whole and no SYN, behind ip_len bytes of IP: cap_len and total_len are of both. */
+static inline bool
+read_common_tcp(struct segment *segment, const uint8_t *ip, uint32_t ip_len, uint32_t cap_len, uint32_t total_len)
+{
+	const uint8_t *tcp = ip + ip_len;
+	uint32_t header_len = tcp[12] >> 4 << 2;
+
+	cap_len = MIN(cap_len, total_len);
+	if (header_len < TCP_LEN || cap_len < ip_len + header_len || tcp[13] & TCP_SYN)
+		return false;
+	take_header(segment, tcp, header_len, cap_len - ip_len, total_len - ip_len);
+	return true;
+}
+
+/*
+ * What nearly all packets are: IPv4 without options, no fragment, TCP. False: it
+ * takes a closer look. All of the segment but its key and direction.
+ */
+static inline bool
+read_ipv4(const struct packet *packet, uint32_t at, struct segment *segment)
+{
+	enum { IPV4 = 20, VERSION_AND_LENGTH = 0x45 };
+	/* of flags, fragment offset, TTL and protocol: where the fragment is, and the protocol */
+	const uint32_t fragment_and_protocol = GUINT32_TO_BE(0x3fff00ff), whole_tcp = GUINT32_TO_BE(IP_TCP);
+	const uint8_t *ip = packet->data + at;
+
+	if (packet->cap_len < at + IPV4 + TCP_LEN || ip[0] != VERSION_AND_LENGTH ||
+	    (load32(ip + 6) & fragment_and_protocol) != whole_tcp)
+		return false;
+	segment->packet = packet;
+	segment->hops_left = ip[8];
+	segment->ip_id = load_be16(ip + 4);
+	return read_common_tcp(segment, ip, IPV4, packet->cap_len - at, load_be16(ip + 2));
+}
+
+/* The same of IPv6 without extensions. */
+static inline bool
+read_ipv6(const struct packet *packet, uint32_t at, struct segment *segment)
+{
+	enum { IPV6 = 40 };
+	const uint8_t *ip = packet->data + at;
+
+	if (packet->cap_len < at + IPV6 + TCP_LEN || ip[0] >> 4 != 6 || ip[6] != IP_TCP)
+		return false;
+	segment->packet = packet;
+	segment->hops_left = ip[7];
+	segment->ip_id = 0;
+	return read_common_tcp(segment, ip, IPV6, packet->cap_len - at, IPV6 + load_be16(ip + 4));
+}
+
+static inline enum segment_result
+take_flow(struct segment *segment, const struct flow_hash *flow, const struct flow_hash **hash)
+{
+	*hash = flow;
+	segment->key = flow->key;
+	segment->direction = flow->direction;
+	return SEGMENT_TCP;
+}
+
+static __attribute__((noinline)) enum segment_result
+parse_known_any(const struct packet *packet, struct flow_hashes *hashes, struct segment *segment,
+    const struct flow_hash **hash)
+{
+	struct ip_header ip;
+	uint32_t at = ip_at(packet);
+	enum segment_result result;
+
+	if (at > 0 && read_ipv6(packet, at, segment))
+		return take_flow(segment, flow_hash_of(hashes, 6, packet->data + at + 8, segment->header), hash);
+	result = read_any(packet, segment, &ip);
+	if (result != SEGMENT_TCP)
+		return result;
+	return take_flow(segment, flow_hash_of(hashes, ip.version, ip.source, segment->header), hash);
+}
+
+enum segment_result
+segment_parse_known(const struct packet *packet, struct flow_hashes *hashes, struct segment *segment,
+    const struct flow_hash **hash)
+{
+	uint32_t at = ip_at(packet);
+
+	if (G_LIKELY(at > 0 && read_ipv4(packet, at, segment))) {
+		/* the addresses are right in front of the ports */
+		const struct flow_hash *flow = flow_hash_known(hashes, segment->header - 8, segment->header);
+
+		if (G_LIKELY(flow != NULL))
+			return take_flow(segment, flow, hash);
+	}
+	return parse_known_any(packet, hashes, segment, hash);
+}
+
+enum segment_result
+segment_parse(const struct packet *packet, struct segment *segment)
+{
+	struct ip_header ip;
+	enum segment_result result = read_any(packet, segment, &ip);
+
+	if (result == SEGMENT_TCP)
+		segment->direction = flow_key_make(&segment->key, &ip, load_be16(segment->header),
+		    load_be16(segment->header + 2));
+	return result;
 }
 
 bool

@@ -54,9 +54,9 @@ struct segment {
 	struct flow_key key;
 	uint8_t direction;		/* 0: sent by endpoint 0 of the key, 1: by endpoint 1 */
 	uint8_t flags;			/* enum tcp_flag */
+	uint16_t window;		/* as on the wire, unscaled */
 	uint8_t window_scale;		/* of a SYN; 0 when the option is not there */
 	bool has_window_scale;
-	uint16_t window;		/* as on the wire, unscaled */
 	uint16_t mss;			/* of a SYN; 0 when the option is not there */
 	uint32_t seq, ack;
 	const uint8_t *header;		/* of TCP, with its options; borrowed with the packet */
@@ -83,6 +83,13 @@ enum segment_result {
  * the innermost that counts.
  */
 enum segment_result segment_parse(const struct packet *packet, struct segment *segment);
+
+struct flow_hash;
+struct flow_hashes;
+
+/* The same with the hashes of its key, borrowed until the next call. It is quick for what nearly all packets are. */
+enum segment_result segment_parse_known(const struct packet *packet, struct flow_hashes *hashes,
+    struct segment *segment, const struct flow_hash **hash);
 
 /* The link types that segment_parse knows. */
 bool segment_knows_link(int link_type);

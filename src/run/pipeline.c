@@ -19,7 +19,7 @@
 #include <xxhash.h>
 
 enum {
-	SHARD_SHIFT = 64 - 6,
+	SHARD_SHIFT = 32 - 6,
 	TICK_NS = 2 * NS_PER_MS,
 	TICK_SOON_NS = 100 * NS_PER_US,		/* while a connection waits */
 	RECONNECTING_CALLS = 4096,
@@ -29,7 +29,7 @@ enum {
 	AHEAD = 2,			/* packets that are fetched in front of their turn */
 };
 
-G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (64 - SHARD_SHIFT));
+G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (32 - SHARD_SHIFT));
 
 struct shard {
 	struct calls *calls;
@@ -328,9 +328,8 @@ tick(struct pipeline *pipeline)
 }
 
 static void
-take_segment(struct pipeline *pipeline, const struct segment *segment)
+take_segment(struct pipeline *pipeline, const struct segment *segment, const struct flow_hash *hash)
 {
-	const struct flow_hash *hash = flow_hash_of(&pipeline->hashes, &segment->key);
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
 	struct stream *stream = pipeline->shard[hash->fixed >> SHARD_SHIFT].stream;
 
@@ -361,7 +360,7 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 	}
 	lines_add(pipeline->lines, &datagram.key, datagram.direction, packet, datagram.wire_len);
 	/* Not by the ports, which only the first fragment of a datagram has. */
-	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> SHARD_SHIFT;
+	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> 32 >> SHARD_SHIFT;
 	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hashes.seed);
 	datagrams_push(pipeline->shard[shard].datagrams, &datagram, hash, pipeline->taken);
 }
@@ -370,6 +369,7 @@ static void
 take_packet(struct pipeline *pipeline, const struct packet *packet)
 {
 	struct capture_facts *facts = &pipeline->facts;
+	const struct flow_hash *hash;
 	struct segment segment;
 	struct packet whole;
 
@@ -377,9 +377,9 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	pipeline->taken++;
 	if (pipeline->newest_ns >= pipeline->next_tick_ns)
 		tick(pipeline);
-	switch (segment_parse(packet, &segment)) {
+	switch (segment_parse_known(packet, &pipeline->hashes, &segment, &hash)) {
 	case SEGMENT_TCP:
-		take_segment(pipeline, &segment);
+		take_segment(pipeline, &segment, hash);
 		return;
 	case SEGMENT_UDP:
 		take_datagram(pipeline, packet);
@@ -387,8 +387,8 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	case SEGMENT_FRAGMENT:
 		facts->fragments++;
 		if (defragment_push(pipeline->defragment, packet, &whole) &&
-		    segment_parse(&whole, &segment) == SEGMENT_TCP)
-			take_segment(pipeline, &segment);
+		    segment_parse_known(&whole, &pipeline->hashes, &segment, &hash) == SEGMENT_TCP)
+			take_segment(pipeline, &segment, hash);
 		return;
 	case SEGMENT_CUT:
 	case SEGMENT_BAD:

@@ -5,6 +5,8 @@
 #include <pcap/dlt.h>
 #include <string.h>
 
+#include "capture/flow_hash.h"
+
 void
 build_bytes(struct build *build, const void *bytes, size_t len)
 {
@@ -90,16 +92,22 @@ build_tcp(struct build *build, unsigned flags, unsigned options_len)
 }
 
 void
-build_plain(struct build *build, unsigned version, unsigned payload_len)
+build_transport(struct build *build, unsigned version, unsigned payload_len)
 {
-	*build = (struct build){ .link_type = DLT_EN10MB };
-	build_ethernet(build, version == 4 ? 0x0800 : 0x86dd);
 	if (version == 4)
 		build_ipv4(build, 6, 40 + payload_len);
 	else
 		build_ipv6(build, 6, 20 + payload_len);
 	build_tcp(build, TCP_ACK, 0);
 	build_zeros(build, payload_len);
+}
+
+void
+build_plain(struct build *build, unsigned version, unsigned payload_len)
+{
+	*build = (struct build){ .link_type = DLT_EN10MB };
+	build_ethernet(build, version == 4 ? 0x0800 : 0x86dd);
+	build_transport(build, version, payload_len);
 }
 
 struct packet
@@ -120,12 +128,16 @@ build_parse(const struct build *build, uint32_t cap_len, struct segment *segment
 {
 	struct packet packet = build_packet(build, cap_len, 0);
 	g_autofree uint8_t *exact = g_malloc(MAX(cap_len, 1));
+	struct flow_hashes hashes = { 0 };
+	const struct flow_hash *hash;
+	struct segment known;
 	enum segment_result result;
 
 	/* The end matters: an empty packet's bytes begin where its memory ends. */
 	packet.data = cap_len > 0 ? exact : exact + 1;
 	memcpy(exact, build->data, cap_len);
 	result = segment_parse(&packet, segment);
+	cr_assert_eq(segment_parse_known(&packet, &hashes, &known, &hash), result);
 	if (result == SEGMENT_TCP) {
 		segment->packet = NULL;
 		segment->header = build->data + (segment->header - packet.data);

@@ -35,6 +35,8 @@ void build_ipv6(struct build *build, unsigned next_header, unsigned payload_len)
 /* Port 700 to 2049, sequence 0x11223344, acknowledgement 0x55667788, window 0x2000. */
 void build_tcp(struct build *build, unsigned flags, unsigned options_len);
 
+/* IPv4 or IPv6 and TCP with len bytes of payload. */
+void build_transport(struct build *build, unsigned version, unsigned payload_len);
 /* What most tests start from: Ethernet, IPv4 or IPv6, TCP with len bytes of payload. */
 void build_plain(struct build *build, unsigned version, unsigned payload_len);
 

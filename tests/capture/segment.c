@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture/build.h"
+#include "capture/flow_hash.h"
 
 static struct segment
 parsed(const struct build *build)
@@ -234,37 +235,50 @@ Test(segment, random_bytes)
  */
 Test(segment, the_quick_way_is_the_long_way)
 {
+	static const struct {
+		int type;
+		const char *header;
+	} links[] = {
+		{ DLT_EN10MB, "020000000001 020000000002" },
+		{ DLT_EN10MB, "020000000001 020000000002 8100 0007" },
+		{ DLT_LINUX_SLL, "0000 0001 0006 020000000001 0000" },
+		{ DLT_LINUX_SLL2, "" },
+	};
 	g_autoptr(GRand) rand = g_rand_new_with_seed(5);
+	struct flow_hashes *hashes = g_new0(struct flow_hashes, 1);
 	unsigned found = 0;
 
-	for (unsigned i = 0; i < 200000; i++) {
-		struct build build;
+	for (unsigned i = 0; i < 400000; i++) {
+		unsigned link = i % G_N_ELEMENTS(links), version = i % 3 == 0 ? 6 : 4;
+		struct build build = { .link_type = links[link].type };
 		struct segment quick, slow;
-		struct packet with_link, without;
+		const struct flow_hash *hash;
+		struct packet packet;
 		enum segment_result result;
-		uint32_t cap_len;
+		uint32_t ip_at;
 
-		build_plain(&build, 4, (unsigned)g_rand_int_range(rand, 0, 30));
+		build_hex(&build, links[link].header);
+		build_hex(&build, version == 4 ? "0800" : "86dd");
+		if (links[link].type == DLT_LINUX_SLL2)
+			build_hex(&build, "0000 00000003 0001 00 06 0200000000010000");
+		ip_at = build.len;
+		build_transport(&build, version, (unsigned)g_rand_int_range(rand, 0, 30));
 		for (int changes = g_rand_int_range(rand, 0, 4); changes > 0; changes--)
-			build.data[g_rand_int_range(rand, 14, 54)] = (uint8_t)g_rand_int(rand);
-		if (g_rand_int_range(rand, 0, 4) == 0)
-			build.data[16] = build.data[17] = 0;
-		cap_len = g_rand_int_range(rand, 0, 3) > 0 ? build.len : (uint32_t)g_rand_int_range(rand, 14, (gint32)build.len);
-		with_link = build_packet(&build, cap_len, 1);
-		without = with_link;
-		without.link_type = DLT_RAW;
-		without.data += 14;
-		without.cap_len -= 14;
-		without.wire_len -= 14;
+			build.data[ip_at + g_rand_int_range(rand, 0, version == 4 ? 40 : 60)] = (uint8_t)g_rand_int(rand);
+		if (g_rand_int_range(rand, 0, 4) == 0)	/* the length */
+			memset(build.data + ip_at + (version == 4 ? 2 : 4), 0, 2);
+		packet = build_packet(&build, g_rand_int_range(rand, 0, 3) > 0 ? build.len :
+		    (uint32_t)g_rand_int_range(rand, 0, (gint32)build.len), 1);
 		memset(&quick, 0, sizeof quick);
 		memset(&slow, 0, sizeof slow);
-		result = segment_parse(&with_link, &quick);
-		cr_assert_eq(segment_parse(&without, &slow), result, "packet %u", i);
+		result = segment_parse(&packet, &slow);
+		cr_assert_eq(segment_parse_known(&packet, hashes, &quick, &hash), result, "packet %u", i);
 		if (result != SEGMENT_TCP)
 			continue;
 		found++;
-		slow.packet = &with_link;
 		cr_assert_arr_eq(&quick, &slow, sizeof quick, "packet %u", i);
+		cr_assert(flow_key_same(&hash->key, &slow.key));
 	}
-	cr_assert_gt(found, 50000);
+	cr_assert_gt(found, 150000);
+	g_free(hashes);
 }
