@@ -8,9 +8,9 @@
 #include "capture/duplicates.h"
 
 #include <glib.h>
-#include <string.h>
 
 #include "base/arith.h"
+#include "capture/layer.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -59,24 +59,6 @@ duplicates_free(struct duplicates *duplicates)
 	g_free(duplicates);
 }
 
-static uint64_t
-load64(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return word;
-}
-
-static uint64_t
-load32(const uint8_t *bytes)
-{
-	uint32_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return word;
-}
-
 /* Both halves of the product. */
 static uint64_t
 fold(uint64_t a, uint64_t b)
@@ -86,6 +68,9 @@ fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Of the TCP header and behind it. */
+enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12 };
+
 /*
  * Of all that two copies have in common and two packets have not: addresses and
  * ports (the flow's hash), lengths, and the TCP header. The TTL, the traffic
@@ -93,28 +78,86 @@ fold(uint64_t a, uint64_t b)
  * before the device fills it in, it is that of the pseudo header.
  *
  *	4    seq  8  ack  12  flags, window  16 checksum  18 urgent  20 options, mostly 12 bytes
+ *
+ * This is all but the options. *flags goes with them.
  */
-static uint64_t
-packet_hash(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
+static inline uint64_t
+hash_fixed(uint64_t seed, const struct segment *segment, uint64_t flow_hash, uint64_t *flags)
 {
-	enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12 };
 	const uint8_t *header = segment->header;
 	uint64_t lengths = (uint64_t)segment->payload_wire_len << 32 |
 	    (uint64_t)segment->direction << 16 | segment->ip_id;
-	uint64_t flags = load32(header + FLAGS) | (uint64_t)header[URGENT] << 32 | (uint64_t)header[URGENT + 1] << 40;
-	uint64_t hash = fold(load64(header + SEQUENCE) ^ seed, (lengths * UINT64_C(0xd6e8feb86659fd93)) ^ flow_hash);
-	uint32_t options_len = segment->header_len - OPTIONS;
 
-	if (options_len == TIME_STAMPS)
-		return hash ^ fold(load64(header + OPTIONS) ^ ~seed,
-		    load32(header + OPTIONS + 8) ^ flags * UINT64_C(0x9e3779b97f4a7c15) ^ flow_hash);
-	return hash ^ fold(flags ^ ~seed, XXH3_64bits_withSeed(header + OPTIONS, options_len, seed) ^ flow_hash);
+	*flags = load32(header + FLAGS) | (uint64_t)load16(header + URGENT) << 32;
+	return fold(load64(header + SEQUENCE) ^ seed, (lengths * UINT64_C(0xd6e8feb86659fd93)) ^ flow_hash);
 }
 
-/* What came again was kept where the entry says. */
+static uint64_t
+hash_any(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
+{
+	uint64_t flags, fixed = hash_fixed(seed, segment, flow_hash, &flags);
+	uint64_t options = XXH3_64bits_withSeed(segment->header + OPTIONS, segment->header_len - OPTIONS, seed);
+
+	return fixed ^ fold(flags ^ ~seed, options ^ flow_hash);
+}
+
+/* With 12 bytes of options. */
+static inline uint64_t
+hash_stamped(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
+{
+	const uint8_t *options = segment->header + OPTIONS;
+	uint64_t flags, fixed = hash_fixed(seed, segment, flow_hash, &flags);
+
+	return fixed ^ fold(load64(options) ^ ~seed, load32(options + 8) ^ flags * UINT64_C(0x9e3779b97f4a7c15) ^ flow_hash);
+}
+
+static uint16_t *
+head_of(struct duplicates *duplicates, uint64_t hash)
+{
+	return &duplicates->heads[hash % HEADS];
+}
+
+/* The latest entry with this hash, of those that a head leads to; NULL: none. */
+static inline const struct entry *
+find(const struct duplicates *duplicates, uint64_t hash, uint16_t head)
+{
+	uint16_t before = 0, age = (uint16_t)(duplicates->serial - head);
+
+	/*
+	 * A head that was not used for a round of the serials leads to any entry:
+	 * it has another hash, and what does not lead further back leads nowhere.
+	 */
+	while (age > before && age <= RING) {
+		const struct entry *entry = &duplicates->ring[(uint16_t)(duplicates->serial - age) % RING];
+
+		if (entry->hash == hash)
+			return entry;
+		before = age;
+		age = (uint16_t)(duplicates->serial - entry->before);
+	}
+	return NULL;
+}
+
+static inline void
+remember(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, uint8_t hops_left,
+    struct capture_point point)
+{
+	uint16_t *head = head_of(duplicates, hash);
+
+	duplicates->ring[duplicates->serial % RING] = (struct entry){
+		.hash = hash,
+		.ts_ns = packet->ts_ns,
+		.before = *head,
+		.hops_left = hops_left,
+		.kind_and_way = (uint8_t)(point.kind | point.way << 4),
+		.number = point.number,
+	};
+	*head = duplicates->serial++;
+}
+
+/* A packet with the hash of this one came earlier, and is kept. */
 static void
-count_copy(struct duplicates *duplicates, const struct entry *entry, const struct capture_point *dropped,
-    uint8_t hops_left)
+count_copy(struct duplicates *duplicates, const struct entry *entry, struct capture_point dropped, uint8_t hops_left)
 {
 	const struct capture_point kept = {
 		.number = entry->number,
@@ -122,58 +165,52 @@ count_copy(struct duplicates *duplicates, const struct entry *entry, const struc
 		.way = entry->kind_and_way >> 4,
 	};
 
-	point_pairs_add(&duplicates->pairs, &kept, dropped, entry->hops_left - hops_left);
+	point_pairs_add(&duplicates->pairs, &kept, &dropped, entry->hops_left - hops_left);
 }
 
 /* Remembers a packet; true when one with this hash came less than window_ns before or after it. */
 static bool
 seen(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, uint8_t hops_left, int64_t window_ns)
 {
-	const struct capture_point point = point_of(packet);
-	int64_t ts_ns = packet->ts_ns;
-	uint16_t *head = &duplicates->heads[hash % HEADS];
-	uint16_t age = (uint16_t)(duplicates->serial - *head), before;
-	struct entry *entry;
+	struct capture_point point = point_of(packet);
+	const struct entry *entry = find(duplicates, hash, *head_of(duplicates, hash));
 
-	/*
-	 * The latest entry with the hash decides; those before it are further away.
-	 * A head that was not used for a round of the serials leads to any entry:
-	 * it has another hash, and what does not lead further back leads nowhere.
-	 */
-	for (before = 0; age > before && age <= RING; age = (uint16_t)(duplicates->serial - entry->before)) {
-		int64_t apart_ns;
-
-		before = age;
-		entry = &duplicates->ring[(uint16_t)(duplicates->serial - age) % RING];
-		if (entry->hash != hash)
-			continue;
-		apart_ns = ts_ns - entry->ts_ns;
-		if (apart_ns < -window_ns || apart_ns > window_ns)
-			break;
-		count_copy(duplicates, entry, &point, hops_left);
+	/* it decides: those before it are further away */
+	if (entry != NULL && packet->ts_ns - entry->ts_ns >= -window_ns && packet->ts_ns - entry->ts_ns <= window_ns) {
+		count_copy(duplicates, entry, point, hops_left);
 		return true;
 	}
-	entry = &duplicates->ring[duplicates->serial % RING];
-	*entry = (struct entry){
-		.hash = hash,
-		.ts_ns = ts_ns,
-		.before = *head,
-		.hops_left = hops_left,
-		.kind_and_way = (uint8_t)(point.kind | point.way << 4),
-		.number = point.number,
-	};
-	*head = duplicates->serial++;
+	remember(duplicates, hash, packet, hops_left, point);
 	return false;
+}
+
+static __attribute__((noinline)) bool
+seen_any(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash)
+{
+	uint64_t hash = segment->header_len == OPTIONS + TIME_STAMPS ?
+	    hash_stamped(duplicates->seed, segment, flow_hash) : hash_any(duplicates->seed, segment, flow_hash);
+
+	return seen(duplicates, hash, segment->packet, segment->hops_left, segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS);
 }
 
 bool
 duplicates_seen(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash)
 {
+	const struct packet *packet = segment->packet;
+
 	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
 	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
 		return false;
-	return seen(duplicates, packet_hash(duplicates->seed, segment, flow_hash), segment->packet, segment->hops_left,
-	    segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS);
+	/* nearly all packets: with time stamps, and never seen */
+	if (G_LIKELY(segment->header_len == OPTIONS + TIME_STAMPS && !point_is_cooked(packet))) {
+		uint64_t hash = hash_stamped(duplicates->seed, segment, flow_hash);
+
+		if (G_LIKELY(find(duplicates, hash, *head_of(duplicates, hash)) == NULL)) {
+			remember(duplicates, hash, packet, segment->hops_left, point_of_file(packet));
+			return false;
+		}
+	}
+	return seen_any(duplicates, segment, flow_hash);
 }
 
 bool

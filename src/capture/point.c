@@ -1,8 +1,5 @@
 #include "capture/point.h"
 
-#include <pcap/dlt.h>
-#include <stdbool.h>
-
 #include "capture/layer.h"
 
 /* The type of a packet in Linux cooked headers: 4 is one that the host sent. */
@@ -19,12 +16,8 @@ way_of(unsigned packet_type)
 struct capture_point
 point_of(const struct packet *packet)
 {
-	struct capture_point point = { .kind = POINT_UNKNOWN };
+	struct capture_point point = point_of_file(packet);
 
-	if (packet->interface > 0) {
-		point.kind = POINT_OF_FILE;
-		point.number = packet->interface - 1;
-	}
 	if (packet->link_type == DLT_LINUX_SLL) {
 		point.way = way_of(load_be16(packet->data));
 	} else if (packet->link_type == DLT_LINUX_SLL2) {

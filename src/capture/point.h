@@ -5,6 +5,9 @@
 #ifndef CAPTURE_POINT_H
 #define CAPTURE_POINT_H
 
+#include <pcap/dlt.h>
+#include <stdbool.h>
+
 #include "capture/packet.h"
 
 enum point_kind {
@@ -22,6 +25,26 @@ struct capture_point {
 
 /* Of a packet whose link layer is whole. */
 struct capture_point point_of(const struct packet *packet);
+
+/* Whether the link header says more than the file does. */
+static inline bool
+point_is_cooked(const struct packet *packet)
+{
+	return packet->link_type == DLT_LINUX_SLL || packet->link_type == DLT_LINUX_SLL2;
+}
+
+/* Of one that is not cooked. */
+static inline struct capture_point
+point_of_file(const struct packet *packet)
+{
+	struct capture_point point = { .kind = POINT_UNKNOWN };
+
+	if (packet->interface > 0) {
+		point.kind = POINT_OF_FILE;
+		point.number = packet->interface - 1;
+	}
+	return point;
+}
 
 /* Packets that were captured twice: where the copy that came first is from, which is kept, and the other one. */
 struct point_pair {

@@ -314,7 +314,7 @@ note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned c
 	facts->last_ns = last_ns;
 }
 
-static void
+static __attribute__((noinline)) void
 tick(struct pipeline *pipeline)
 {
 	bool waits = false;
@@ -327,13 +327,13 @@ tick(struct pipeline *pipeline)
 	pipeline->next_tick_ns = pipeline->newest_ns + (waits ? TICK_SOON_NS : TICK_NS);
 }
 
-static void
+static inline __attribute__((always_inline)) void
 take_segment(struct pipeline *pipeline, const struct segment *segment, const struct flow_hash *hash)
 {
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
 	struct stream *stream = pipeline->shard[hash->fixed >> SHARD_SHIFT].stream;
 
-	if (duplicates_seen(pipeline->duplicates, segment, hash->seeded)) {
+	if (G_UNLIKELY(duplicates_seen(pipeline->duplicates, segment, hash->seeded))) {
 		pipeline->facts.duplicate_packets++;
 		return;
 	}
@@ -366,37 +366,55 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 }
 
 static void
-take_packet(struct pipeline *pipeline, const struct packet *packet)
+take_fragment(struct pipeline *pipeline, const struct packet *packet)
 {
-	struct capture_facts *facts = &pipeline->facts;
 	const struct flow_hash *hash;
 	struct segment segment;
 	struct packet whole;
 
-	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
-	pipeline->taken++;
-	if (pipeline->newest_ns >= pipeline->next_tick_ns)
-		tick(pipeline);
-	switch (segment_parse_known(packet, &pipeline->hashes, &segment, &hash)) {
-	case SEGMENT_TCP:
+	pipeline->facts.fragments++;
+	if (defragment_push(pipeline->defragment, packet, &whole) &&
+	    segment_parse_known(&whole, &pipeline->hashes, &segment, &hash) == SEGMENT_TCP)
 		take_segment(pipeline, &segment, hash);
-		return;
+}
+
+/* What is not simply a segment of TCP. */
+static __attribute__((noinline)) void
+take_other(struct pipeline *pipeline, const struct packet *packet, enum segment_result result)
+{
+	switch (result) {
 	case SEGMENT_UDP:
 		take_datagram(pipeline, packet);
 		return;
 	case SEGMENT_FRAGMENT:
-		facts->fragments++;
-		if (defragment_push(pipeline->defragment, packet, &whole) &&
-		    segment_parse_known(&whole, &pipeline->hashes, &segment, &hash) == SEGMENT_TCP)
-			take_segment(pipeline, &segment, hash);
+		take_fragment(pipeline, packet);
 		return;
 	case SEGMENT_CUT:
 	case SEGMENT_BAD:
-		facts->bad_packets++;
+		pipeline->facts.bad_packets++;
 		return;
+	case SEGMENT_TCP:
 	case SEGMENT_OTHER:
 		return;
 	}
+}
+
+static inline void
+take_packet(struct pipeline *pipeline, const struct packet *packet)
+{
+	const struct flow_hash *hash;
+	struct segment segment;
+	enum segment_result result;
+
+	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
+	pipeline->taken++;
+	if (G_UNLIKELY(pipeline->newest_ns >= pipeline->next_tick_ns))
+		tick(pipeline);
+	result = segment_parse_known(packet, &pipeline->hashes, &segment, &hash);
+	if (G_LIKELY(result == SEGMENT_TCP))
+		take_segment(pipeline, &segment, hash);
+	else
+		take_other(pipeline, packet, result);
 }
 
 /* At the server its own answers come at once and the client's take the path; at the client the reverse. */
@@ -553,7 +571,7 @@ finish(struct pipeline *pipeline)
 	pipeline->over = true;
 }
 
-static void
+static __attribute__((noinline)) void
 set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 {
 	for (unsigned i = 0; i < PIPELINE_SHARDS; i++) {
@@ -579,16 +597,17 @@ take_waiting(struct pipeline *pipeline, int64_t until_ns)
 	for (;;) {
 		bool stepped;
 		unsigned count;
-		const struct packet *packets = reorder_pop(pipeline->reorder, until_ns, &count, &stepped);
+		const struct packet *packet = reorder_pop(pipeline->reorder, until_ns, &count, &stepped);
+		const struct packet *end = packet + count;
 
 		if (count == 0)
 			return;
 		if (stepped)
-			set_clock_back(pipeline, packets->ts_ns);
-		for (unsigned i = 0; i < count; i++) {
-			if (i + AHEAD < count)
-				fetch(packets[i + AHEAD].data);
-			take_packet(pipeline, &packets[i]);
+			set_clock_back(pipeline, packet->ts_ns);
+		for (; packet < end; packet++) {
+			if (end - packet > AHEAD)
+				fetch(packet[AHEAD].data);
+			take_packet(pipeline, packet);
 		}
 	}
 }
