@@ -26,7 +26,7 @@ enum {
 	/* One capture's side is told by round trips only when they differ so much. */
 	SIDE_RATIO = 2,
 	CACHE_LINE = 64,
-	AHEAD = 2,			/* packets that are fetched in front of their turn */
+	AHEAD = 4,			/* packets that are fetched in front of their turn */
 };
 
 G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (32 - SHARD_SHIFT));
