@@ -14,6 +14,8 @@
 #include "base/descriptors.h"
 #include "base/errors.h"
 
+enum { READER_US = 50 * 1000 };	/* after so long it is seen that a FIFO has a reader */
+
 enum verb { VERB_INPUT, VERB_OUTPUT, VERB_COMMIT, VERB_DROP, VERB_SAVE };
 
 struct request {
@@ -113,6 +115,26 @@ settle_input(int fd, bytes_wait_fn *wait_for, void *context)
 	return fd;
 }
 
+/* The same of an output's first reader; false: it is not that which is missing. */
+static bool
+await_reader(int fd)
+{
+	if (fd >= 0 || errno != EAGAIN)
+		return false;
+	g_usleep(READER_US);
+	return true;
+}
+
+static int
+settle_output(int fd)
+{
+	int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
+
+	if (flags >= 0 && (flags & O_NONBLOCK) != 0)
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return fd;
+}
+
 static int
 open_save(const struct keeper_save *save, const struct owner *owner, uint64_t number, int64_t seconds)
 {
@@ -199,9 +221,9 @@ send_reply(int socket, const struct reply *reply, int fd)
 }
 
 /*
- * Opening may wait for ever, for a file server or a pipe's reader. Whoever waits
- * with it must not be outlived; else the end of the socket says it, in time to
- * remove what has a name.
+ * Opening may wait for ever for a file server. Whoever waits with it must not be
+ * outlived; else the end of the socket says it, in time to remove what has a
+ * name.
  */
 static int
 serve_mortally(struct keeper *keeper, const struct request *request, pid_t program)
@@ -427,8 +449,8 @@ keeper_input(struct keeper *keeper, const char *path, bytes_wait_fn *wait, void 
 	return settle_input(fd, wait, context);
 }
 
-int
-keeper_output(struct keeper *keeper, const char *path, struct keeper_target *target)
+static int
+try_output(struct keeper *keeper, const char *path, struct keeper_target *target)
 {
 	int fd = -1;
 
@@ -438,6 +460,17 @@ keeper_output(struct keeper *keeper, const char *path, struct keeper_target *tar
 	}
 	target->own = target_open(path, descriptor_named(path), &nobody_else, &fd);
 	return fd;
+}
+
+int
+keeper_output(struct keeper *keeper, const char *path, struct keeper_target *target)
+{
+	int fd;
+
+	do
+		fd = try_output(keeper, path, target);
+	while (await_reader(fd));
+	return settle_output(fd);
 }
 
 int
@@ -461,9 +494,12 @@ keeper_drop(struct keeper *keeper, struct keeper_target *target)
 int
 keeper_open_save(struct keeper *keeper, const struct keeper_save *save, uint64_t number, int64_t seconds)
 {
-	if (keeper == NULL)
-		return open_save(save, &nobody_else, number, seconds);
-	return ask(keeper, VERB_SAVE, number, seconds);
+	int fd;
+
+	do
+		fd = keeper != NULL ? ask(keeper, VERB_SAVE, number, seconds) : open_save(save, &nobody_else, number, seconds);
+	while (await_reader(fd));
+	return settle_output(fd);
 }
 
 static enum keeper_kind

@@ -50,8 +50,9 @@ pid_t keeper_process(const struct keeper *keeper);
 /* Open for reading; the first writer of a FIFO is waited for, by wait unless it is NULL. The caller's to close. */
 int keeper_input(struct keeper *keeper, const char *path, bytes_wait_fn *wait, void *context);
 /*
- * An output as target.h has it. *target is for keeper_commit or keeper_drop,
- * which take it; the descriptor is the caller's, to be closed before the commit.
+ * An output as target.h has it; a FIFO's first reader is waited for, here and
+ * not by the keeper. *target is for keeper_commit or keeper_drop, which take it;
+ * the descriptor is the caller's, to be closed before the commit.
  */
 struct keeper_target { unsigned number; struct target *own; };
 int keeper_output(struct keeper *keeper, const char *path, struct keeper_target *target);

@@ -79,19 +79,26 @@ create_owned(struct target *target, const char *path)
 	return -1;
 }
 
-/* What is there already and no regular file; -1 with errno 0: nothing of the kind. */
+/*
+ * What is there already and no regular file; -1 with errno 0: nothing of the
+ * kind. A FIFO that nobody reads is not waited for.
+ */
 static int
 open_special(const char *path)
 {
 	struct stat status;
-	int fd;
+	int flags = O_WRONLY | O_NOCTTY | O_CLOEXEC, fd;
 
 	errno = 0;
 	if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) {
 		errno = 0;
 		return -1;
 	}
-	fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (S_ISFIFO(status.st_mode))
+		flags |= O_NONBLOCK;
+	fd = open(path, flags);
+	if (fd < 0 && errno == ENXIO && S_ISFIFO(status.st_mode))
+		errno = EAGAIN;
 	if (fd < 0 || (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)))
 		return fd;
 	/* it was replaced meanwhile */

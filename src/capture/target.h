@@ -14,7 +14,8 @@ struct target;
  * *fd is for writing and the caller's. descriptor: of this process, that the
  * path is another name for, or -1. The new file is the owner's, if there is one,
  * who also makes it where root may not. NULL and errno when nothing can be
- * written.
+ * written; EAGAIN: not now, as nobody reads the FIFO. Writing to a FIFO does not
+ * wait either, until the caller says so.
  */
 struct target *target_open(const char *path, int descriptor, const struct owner *owner, int *fd);
 /* Takes target. All was written: 0, or the errno of what failed, and the target is then as it was. */

@@ -175,6 +175,43 @@ Test(keeper, a_fifo_that_nobody_writes_to_keeps_nobody_from_other_files, .timeou
 	keeper_free(other.keeper);
 }
 
+/* Opens its end of the FIFO only when it is told that a file was opened. */
+static void *
+read_late(void *told)
+{
+	char byte;
+
+	if (read(*(int *)told, &byte, 1) == 1)
+		expect_text(open(g_ptr_array_index(outputs, 0), O_RDONLY), "late");
+	return NULL;
+}
+
+/* The same of a reader; writing waits as ever once there is one. */
+Test(keeper, a_fifo_that_nobody_reads_keeps_nobody_from_files, .timeout = 60)
+{
+	struct keeper_target target = { 0 };
+	struct other other;
+	pthread_t writer, reader;
+	int told[2], fd;
+
+	cr_assert_eq(mkfifo(g_ptr_array_index(outputs, 0), 0666), 0);
+	write_file("b", "file");
+	other.keeper = start();
+	cr_assert_eq(pipe(told), 0);
+	other.tell = told[1];
+	cr_assert_eq(pthread_create(&reader, NULL, read_late, &told[0]), 0);
+	cr_assert_eq(pthread_create(&writer, NULL, open_other, &other), 0);
+	fd = keeper_output(other.keeper, g_ptr_array_index(outputs, 0), &target);
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	cr_expect_eq(write(fd, "late", 4), 4);
+	close(fd);
+	pthread_join(writer, NULL);
+	pthread_join(reader, NULL);
+	cr_expect_eq(keeper_commit(other.keeper, &target), 0);
+	keeper_free(other.keeper);
+}
+
 Test(keeper, no_room_for_a_descriptor_is_told)
 {
 	struct keeper *keeper;
@@ -249,9 +286,12 @@ Test(keeper, a_second_commit_is_refused)
 	keeper_free(keeper);
 }
 
+enum { NOBODY = 65534 };
+
 /*
  * Whose parent is gone becomes the child of this process, which can wait for
- * it. The program is killed in whatever the keeper is doing.
+ * it. The program is killed in whatever the keeper is doing, as somebody who
+ * may send the keeper no signal.
  */
 static void
 expect_end_after_kill(void (*ask)(struct keeper *keeper))
@@ -266,6 +306,8 @@ expect_end_after_kill(void (*ask)(struct keeper *keeper))
 		struct keeper *own = start();
 
 		keeper = keeper_process(own);
+		if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0)
+			_exit(1);
 		if (write(ready[1], &keeper, sizeof keeper) == (ssize_t)sizeof keeper)
 			ask(own);
 		for (;;)

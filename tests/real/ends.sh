@@ -115,13 +115,22 @@ done
 
 # ---- pipes that nobody reads ----
 
+# processes COUNT: waits until so many are on the host, the program's and that which opens.
+processes()
+{
+	# shellcheck disable=SC2016 # for the shell that is timed
+	timeout 60 sh -c 'until [ "$(ip netns pids "$1" | wc -l)" -eq "$2" ]; do :; done' sh "$host" "$1"
+}
+
 mkfifo "$tmp/records.csv" "$tmp/report"
-ip netns exec "$host" "$NFSCORR" -i nfs0 --ops="$tmp/records.csv" 2>"$tmp/live.err" &
-pid=$!
-# shellcheck disable=SC2016 # for the shell that is timed; the second process is the one that opens
-timeout 60 sh -c 'until [ "$(ip netns pids "$1" | wc -l)" -eq 2 ]; do :; done' sh "$host"
-kill -TERM "$pid"
-check "a signal ends a run that waits for the reader of its records" ended 143
+for end in TERM:143 KILL:137; do
+	ip netns exec "$host" "$NFSCORR" -i nfs0 --ops="$tmp/records.csv" 2>"$tmp/live.err" &
+	pid=$!
+	processes 2
+	kill "-${end%:*}" "$pid"
+	check "SIG${end%:*} ends a run that waits for the reader of its records" ended "${end#*:}"
+	check "SIG${end%:*}: and the process that opens for it" processes 0
+done
 live --json --json="$tmp/report"
 kill -USR1 "$pid"
 until_line "$tmp/live.out" nfscorr-report
