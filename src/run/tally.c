@@ -9,6 +9,13 @@
 enum {
 	SIDES = 2,
 	READ_OPS = 4096,	/* of the stream, in one turn of the loop */
+	BATCH_OPS = 64,		/* are counted together, which takes less time */
+};
+
+/* Ops of one capture that are yet to be counted. */
+struct batch {
+	unsigned count;
+	struct nfs_op op[BATCH_OPS];
 };
 
 /* What reports of one capture, or of both, are made from. */
@@ -26,6 +33,7 @@ struct tally {
 	struct comparison *comparison;	/* the same */
 	struct counts *alone;		/* until the stream shows a call; for good if it never does */
 	struct counts *both;		/* NULL: there is no stream, or there was nothing in it */
+	struct batch batch[SIDES];	/* of each capture, as with two */
 	struct aggregate *pairs;	/* with both */
 	struct client_calls client, interval_client;	/* the client's capture */
 	struct capture_facts kept[SIDES];	/* as the last interval left them */
@@ -76,12 +84,33 @@ counts_free(struct counts *counts)
 }
 
 static void
-count(struct counts *counts, unsigned capture, const struct nfs_op *op)
+count(struct counts *counts, unsigned capture, const struct batch *batch)
 {
 	if (counts == NULL)
 		return;
-	aggregate_add_op(counts->part[capture], capture, op);
-	aggregate_add_op(counts->interval, capture, op);
+	aggregate_add_ops(counts->part[capture], capture, batch->op, batch->count);
+	aggregate_add_ops(counts->interval, capture, batch->op, batch->count);
+}
+
+static void
+count_batch(struct tally *tally, unsigned capture)
+{
+	struct batch *batch = &tally->batch[capture];
+
+	if (capture == tally->device)
+		count(tally->alone, 0, batch);
+	count(tally->both, capture, batch);
+	batch->count = 0;
+}
+
+static void
+count_later(struct tally *tally, unsigned capture, const struct nfs_op *op)
+{
+	struct batch *batch = &tally->batch[capture];
+
+	batch->op[batch->count++] = *op;
+	if (batch->count == BATCH_OPS)
+		count_batch(tally, capture);
 }
 
 /* ---- ops and pairs ---- */
@@ -121,8 +150,7 @@ take_op(void *context, const struct nfs_op *op)
 	struct tally *tally = context;
 
 	tally->calls++;
-	count(tally->alone, 0, op);
-	count(tally->both, tally->device, op);
+	count_later(tally, tally->device, op);
 	if (tally->both != NULL)
 		comparison_push(tally->comparison, tally->device, op);
 	else
@@ -151,7 +179,7 @@ take_stream_op(struct tally *tally, const struct nfs_op *op)
 {
 	if (tally->stream_calls++ == 0)
 		g_clear_pointer(&tally->alone, counts_free);
-	count(tally->both, tally->stream, op);
+	count_later(tally, tally->stream, op);
 	comparison_push(tally->comparison, tally->stream, op);
 }
 
@@ -377,6 +405,8 @@ snapshot_new(struct tally *tally)
 {
 	struct snapshot *snapshot = g_new0(struct snapshot, 1);
 
+	for (unsigned capture = 0; capture < SIDES; capture++)
+		count_batch(tally, capture);
 	snapshot->tally = tally;
 	snapshot->counts = tally->stream_calls > 0 ? tally->both : tally->alone;
 	snapshot->device = snapshot->counts == tally->both ? tally->device : 0;
