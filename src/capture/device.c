@@ -22,6 +22,8 @@ enum {
 	KIB = 1024,
 	LOST_FILES = 2,		/* of the interface's statistics */
 	NUMBER_TEXT = 24,	/* bytes of a 64 bit number and a line feed */
+	REST_MS = 50,			/* between two looks at the ring, at most; */
+	REST_KIB = 1024,		/* of which in each ms a share fills that packets come no faster than: 1 GB/s */
 	LAST_BLOCK_US = 2 * DEVICE_HANDOVER_MS * 1000,	/* until what the ring has of an interface that is gone is out */
 };
 
@@ -34,6 +36,7 @@ struct device {
 	int index;			/* of the interface; 0: any */
 	int link_type;
 	uint32_t snaplen;
+	uint32_t buffer_kib;		/* of the ring */
 	uint64_t frame;			/* of the last packet */
 	struct sock_filter *filter;	/* as the kernel runs it; NULL: libpcap filters */
 	unsigned short filter_len;
@@ -125,7 +128,7 @@ static bool
 activate(struct device *device, const struct device_config *config, GError **error)
 {
 	char problem[PCAP_ERRBUF_SIZE] = "";
-	uint32_t buffer_kib = config->buffer_kib > 0 ? config->buffer_kib : DEVICE_BUFFER_KIB;
+	uint32_t buffer_kib = device->buffer_kib;
 	int status;
 
 	device->pcap = pcap_create(config->name, problem);
@@ -300,6 +303,7 @@ device_open(const struct device_config *config, GError **error)
 
 	device->name = g_strdup(config->name);
 	device->snaplen = config->snaplen;
+	device->buffer_kib = config->buffer_kib > 0 ? config->buffer_kib : DEVICE_BUFFER_KIB;
 	for (unsigned i = 0; i < LOST_FILES; i++)
 		device->lost_fd[i] = -1;
 	if (activate(device, config, error) && choose_link(device, error) && set_filter(device, config, error)) {
@@ -333,6 +337,12 @@ int
 device_fd(const struct device *device)
 {
 	return pcap_get_selectable_fd(device->pcap);
+}
+
+unsigned
+device_rest_ms(const struct device *device)
+{
+	return MIN(device->buffer_kib / REST_KIB, REST_MS);
 }
 
 int
@@ -391,11 +401,11 @@ device_read(struct device *device, device_packet_fn *take, void *context, GError
 	device->context = context;
 	count = pcap_dispatch(device->pcap, PACKETS_A_CALL, take_packet, (u_char *)device);
 	if (count > 0)
-		return DEVICE_READ;
+		return count < PACKETS_A_CALL ? DEVICE_EMPTIED : DEVICE_READ;
 	if (is_up(device, &why)) {
 		device->gone_us = 0;
 		if (count == 0)
-			return DEVICE_READ;
+			return DEVICE_EMPTIED;
 		fail(error, "%s: cannot go on capturing: %s", device->name, pcap_geterr(device->pcap));
 		return DEVICE_GONE;
 	}
@@ -405,7 +415,7 @@ device_read(struct device *device, device_packet_fn *take, void *context, GError
 		device->gone_us = now_us;
 	if (now_us - device->gone_us < LAST_BLOCK_US) {
 		g_error_free(why);
-		return DEVICE_READ;
+		return DEVICE_EMPTIED;
 	}
 	g_propagate_error(error, why);
 	return DEVICE_GONE;

@@ -38,6 +38,12 @@ void device_free(struct device *device);	/* NULL allowed */
  * when a block of the ring is full, or after DEVICE_HANDOVER_MS.
  */
 int device_fd(const struct device *device);
+/*
+ * Once it was emptied it may be left alone for so long: what comes meanwhile has
+ * room in the ring, and many packets at once cost less than a few, for which the
+ * caches have to be filled each time.
+ */
+unsigned device_rest_ms(const struct device *device);
 int device_link_type(const struct device *device);
 /* False: the kernel did not take the filter, and every packet of the interface comes up to be looked at here. */
 bool device_filters_in_kernel(const struct device *device);
@@ -46,7 +52,8 @@ bool device_filters_in_kernel(const struct device *device);
 typedef void device_packet_fn(void *context, const struct packet *packet);
 
 enum device_result {
-	DEVICE_READ,	/* all that was there, or as much as one call may take */
+	DEVICE_READ,	/* as much as one call may take */
+	DEVICE_EMPTIED,	/* all that was there */
 	DEVICE_GONE,	/* the interface went down or disappeared, and its last packets were handed over; error is set */
 };
 /*

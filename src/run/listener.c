@@ -130,6 +130,12 @@ listener_fd(const struct listener *listener)
 	return device_fd(listener->device);
 }
 
+unsigned
+listener_rest_ms(const struct listener *listener)
+{
+	return device_rest_ms(listener->device);
+}
+
 static void
 take_packet(void *context, const struct packet *packet)
 {

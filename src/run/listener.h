@@ -25,6 +25,8 @@ void listener_free(struct listener *listener);	/* NULL allowed */
 void listener_set_log(struct listener *listener, struct log *log);
 
 int listener_fd(const struct listener *listener);
+/* As device_rest_ms. */
+unsigned listener_rest_ms(const struct listener *listener);
 /* As device_packet_fn; false: the packet does not count, and is not saved either. */
 typedef bool listener_packet_fn(void *context, const struct packet *packet);
 /* As device_read. */

@@ -62,6 +62,7 @@ struct live {
 	int64_t lag_most_ns;		/* of the comparison, at the ends of intervals; -1: nothing was compared */
 	int64_t end_ns;			/* when it was over, by the wall clock; valid with why_over */
 	int64_t quiet_since_us;		/* monotonic: no packet since */
+	int64_t rests_until_us;		/* monotonic: the interface, which was emptied */
 	unsigned ticks;
 	const char *why_over;		/* NULL: it goes on */
 	bool device_over, enough, stream_waits, failed;
@@ -298,9 +299,15 @@ take_packet(void *context, const struct packet *packet)
 static void
 read_device(struct live *live)
 {
+	enum device_result result;
 	GError *error = NULL;
 
-	if (live->device_over || listener_read(live->listener, take_packet, live, &error) == DEVICE_READ)
+	if (live->device_over)
+		return;
+	result = listener_read(live->listener, take_packet, live, &error);
+	if (result == DEVICE_EMPTIED)
+		live->rests_until_us = g_get_monotonic_time() + listener_rest_ms(live->listener) * INT64_C(1000);
+	if (result != DEVICE_GONE)
 		return;
 	log_line(live->log, LOG_QUIET, "live", "%s", error->message);
 	g_error_free(error);
@@ -362,14 +369,24 @@ drain(int fd)
 	(void)!read(fd, &count, sizeof count);
 }
 
+/* What is waited for, and how long at most; -1: until it comes. */
+static int
+choose_polls(struct live *live)
+{
+	int64_t rest_us = live->rests_until_us - g_get_monotonic_time();
+
+	live->polls[POLL_DEVICE].fd = live->device_over || rest_us > 0 ? -1 : listener_fd(live->listener);
+	if (live->stream_waits)
+		return 0;
+	return live->device_over || rest_us <= 0 ? -1 : (int)((rest_us + 999) / 1000);
+}
+
 /* One turn: whatever there is, a bounded share of each. */
 static void
 turn(struct live *live)
 {
-	int timeout_ms = live->stream_waits ? 0 : -1;
+	int timeout_ms = choose_polls(live);
 
-	if (live->device_over)
-		live->polls[POLL_DEVICE].fd = -1;
 	if (poll(live->polls, POLLS, timeout_ms) < 0 && errno != EINTR)
 		return;
 	if (live->polls[POLL_SIGNALS].revents != 0)
