@@ -45,6 +45,9 @@ struct device {
 	struct pcap_stat seen;		/* the counters as libpcap gave them last */
 	struct device_counters counters;
 	int64_t gone_us;		/* when it was first seen to be gone; 0: it is there */
+	bool has_link;			/* when it was looked at last */
+	bool had_link;			/* once */
+	int64_t unlinked_us;		/* when it was first seen without its link; 0: it has one, or never had */
 	device_packet_fn *take;		/* while packets are read */
 	void *context;
 };
@@ -294,6 +297,41 @@ device_counters(struct device *device, struct device_counters *counters)
 	*counters = device->counters;
 }
 
+/* ---- whether it is there ---- */
+
+/* A cable that is pulled, a switch that starts anew: time to come back is given. */
+static bool
+is_linked(struct device *device, bool has_link, GError **error)
+{
+	int64_t now_us = g_get_monotonic_time();
+
+	device->has_link = has_link;
+	device->had_link |= has_link;
+	if (has_link || !device->had_link)
+		device->unlinked_us = 0;
+	else if (device->unlinked_us == 0)
+		device->unlinked_us = now_us;
+	if (device->unlinked_us == 0 || now_us - device->unlinked_us < DEVICE_LINK_S * (int64_t)G_USEC_PER_SEC)
+		return true;
+	return fail(error, "%s: the link was down for %d s", device->name, DEVICE_LINK_S);
+}
+
+/* False, with an error, when the interface is not there, down, or without a link for long. It may have been renamed. */
+static bool
+is_up(struct device *device, GError **error)
+{
+	int fd = pcap_fileno(device->pcap);
+	struct ifreq request = { .ifr_ifindex = device->index };
+
+	if (device->index == 0)
+		return true;
+	if (ioctl(fd, SIOCGIFNAME, &request) != 0 || ioctl(fd, SIOCGIFFLAGS, &request) != 0)
+		return fail(error, "%s: the interface disappeared", device->name);
+	if ((request.ifr_flags & IFF_UP) == 0)
+		return fail(error, "%s: the interface went down", device->name);
+	return is_linked(device, (request.ifr_flags & IFF_RUNNING) != 0, error);
+}
+
 /* ---- the device ---- */
 
 struct device *
@@ -309,6 +347,8 @@ device_open(const struct device_config *config, GError **error)
 	if (activate(device, config, error) && choose_link(device, error) && set_filter(device, config, error)) {
 		if (strcmp(config->name, "any") != 0)
 			device->index = (int)if_nametoindex(config->name);
+		device->has_link = true;
+		(void)is_up(device, NULL);
 		open_lost(device);
 		/* what came before the filter was in place */
 		(void)pcap_stats(device->pcap, &device->seen);
@@ -374,20 +414,10 @@ take_packet(u_char *context, const struct pcap_pkthdr *header, const u_char *dat
 	device->take(device->context, &packet);
 }
 
-/* False, with an error, when the interface is not there or down. It may have been renamed. */
-static bool
-is_up(const struct device *device, GError **error)
+bool
+device_has_link(const struct device *device)
 {
-	int fd = pcap_fileno(device->pcap);
-	struct ifreq request = { .ifr_ifindex = device->index };
-
-	if (device->index == 0)
-		return true;
-	if (ioctl(fd, SIOCGIFNAME, &request) != 0 || ioctl(fd, SIOCGIFFLAGS, &request) != 0)
-		return fail(error, "%s: the interface disappeared", device->name);
-	if ((request.ifr_flags & IFF_UP) == 0)
-		return fail(error, "%s: the interface went down", device->name);
-	return true;
+	return device->has_link;
 }
 
 enum device_result
@@ -400,6 +430,9 @@ device_read(struct device *device, device_packet_fn *take, void *context, GError
 	device->take = take;
 	device->context = context;
 	count = pcap_dispatch(device->pcap, PACKETS_A_CALL, take_packet, (u_char *)device);
+	/* its link may be there again */
+	if (count > 0 && device->unlinked_us != 0)
+		(void)is_up(device, NULL);
 	if (count > 0)
 		return count < PACKETS_A_CALL ? DEVICE_EMPTIED : DEVICE_READ;
 	if (is_up(device, &why)) {

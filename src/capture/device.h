@@ -14,6 +14,7 @@ enum {
 	DEVICE_SNAPLEN_MOST = 262144,	/* bytes; what libpcap takes from any link type that we know */
 	DEVICE_BUFFER_KIB = 32768,	/* the ring's default; the kernel keeps a third of a second of 100 MB/s in it */
 	DEVICE_HANDOVER_MS = 100,	/* a block that is not full is handed over after this */
+	DEVICE_LINK_S = 10,		/* without its link for so long it is gone */
 };
 
 struct device_config {
@@ -54,13 +55,16 @@ typedef void device_packet_fn(void *context, const struct packet *packet);
 enum device_result {
 	DEVICE_READ,	/* as much as one call may take */
 	DEVICE_EMPTIED,	/* all that was there */
-	DEVICE_GONE,	/* the interface went down or disappeared, and its last packets were handed over; error is set */
+	/* The interface went down, lost its link or disappeared, and its last packets were handed over; error is set. */
+	DEVICE_GONE,
 };
 /*
  * Never blocks. Call it when the descriptor is readable and some times a second
  * anyway: an interface that is gone shows in a call that finds no packet.
  */
 enum device_result device_read(struct device *device, device_packet_fn *take, void *context, GError **error);
+/* Whether it had its link at the open, or when a call found no packet; one that never had is not gone for want of it. */
+bool device_has_link(const struct device *device);
 
 /* Sums since the open, however long ago. Ask at least every few minutes: libpcap's have 32 bits. */
 struct device_counters {

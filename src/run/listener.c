@@ -19,6 +19,7 @@ struct listener {
 	listener_packet_fn *take;		/* during listener_read */
 	void *context;
 	uint64_t left_out_told;
+	bool link_lost_told;
 	bool failed;
 };
 
@@ -179,9 +180,20 @@ tell_error(struct listener *listener)
 	listener->failed = true;
 }
 
+static void
+tell_link(struct listener *listener)
+{
+	if (device_has_link(listener->device) != listener->link_lost_told)
+		return;
+	listener->link_lost_told = !listener->link_lost_told;
+	log_line(listener->log, LOG_NORMAL, "live", listener->link_lost_told ? "%s: the link is down" :
+	    "%s: the link is up again", listener->options->interface);
+}
+
 void
 listener_tick(struct listener *listener)
 {
+	tell_link(listener);
 	if (listener->saver == NULL)
 		return;
 	saver_flush(listener->saver);

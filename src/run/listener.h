@@ -35,7 +35,7 @@ enum device_result listener_read(struct listener *listener, listener_packet_fn *
 const struct source_facts *listener_told(const struct listener *listener);
 /* Drops so far. */
 void listener_drops(struct listener *listener, struct device_counters *counters);
-/* Some times a second: what was saved goes on its way; what failed is told. */
+/* Some times a second: what was saved goes on its way; what failed is told, and whether the link is there. */
 void listener_tick(struct listener *listener);
 /* About once a second: records that were seen and hidden so far. */
 void listener_judge_snaplen(struct listener *listener, uint64_t records, uint64_t hidden);

@@ -227,8 +227,33 @@ rest
 check "down: said" said '^gone: nfs0: the interface went down'
 check "down: its last packets are there" saw 2 ''
 
+# The other end goes down, which takes the carrier away, and comes back in time; then not.
 ip -n "$here" link set nfs0 up
+# shellcheck disable=SC2016 # for the shell that is timed
+timeout 60 sh -c 'until ip -n "$1" link show nfs0 | grep -q "state UP"; do :; done' sh "$here"
 ip -n "$there" neighbour replace 192.0.2.1 lladdr 02:00:00:00:00:01 dev nfs0
+begin "$here" nfs0 "$nfs" tags 80
+send 2 100 2049
+ip -n "$there" link set nfs0 down
+heard 'link down'
+ip -n "$there" link set nfs0 up
+heard 'link up'
+ip -n "$there" neighbour replace 192.0.2.1 lladdr 02:00:00:00:00:01 dev nfs0
+send 3 100 2049
+ip -n "$there" link set nfs0 down
+rest
+check "without a link: said" said '^gone: nfs0: the link was down for 10 s'
+check "without a link: what came before and between is there" saw 5 ''
+
+# One that never had it is listened on.
+begin "$here" nfs0 "$nfs" tags 80
+ip -n "$there" link set nfs0 up
+heard 'link up'
+ip -n "$there" neighbour replace 192.0.2.1 lladdr 02:00:00:00:00:01 dev nfs0
+send 2 100 2049
+end
+check "with a link that comes later" saw 2 ''
+
 begin "$here" nfs0 "$nfs" tags 80
 send 2 100 2049
 ip -n "$here" link del nfs0

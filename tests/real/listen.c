@@ -58,7 +58,7 @@ static void
 loop(struct device *device, struct listen *listen, const char *raised)
 {
 	struct pollfd fds[] = { { .fd = device_fd(device), .events = POLLIN }, { .fd = STDIN_FILENO, .events = POLLIN } };
-	bool ended = false, more = true;
+	bool ended = false, more = true, linked = device_has_link(device);
 	GError *error = NULL;
 
 	/* after the end what came before it, until nothing comes */
@@ -68,6 +68,10 @@ loop(struct device *device, struct listen *listen, const char *raised)
 			printf("gone: %s\n", error->message);
 			g_clear_error(&error);
 			return;
+		}
+		if (device_has_link(device) != linked) {
+			linked = !linked;
+			printf("link %s\n", linked ? "up" : "down");
 		}
 		if (!ended && fds[1].revents != 0)
 			ended = !obey(device, raised);
