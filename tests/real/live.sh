@@ -229,6 +229,21 @@ for device in lo any; do
 	check "$device: every call is there, once" in_report "$device" "$loads"
 done
 
+# ---- IPv6 ----
+
+server6=2001:db8::1
+ip -n "$server_host" addr add "$server6/64" dev nfs0 nodad
+ip -n "$client_host" addr add 2001:db8::2/64 dev nfs0 nodad
+serve "$server_host" "$server6"
+live six -s 262144 -B 262144 -f 'port 2050' -w "$tmp/six.pcap"
+check "IPv6: 20,000 calls" load "$server6"
+check "IPv6: a report" stop six
+check "IPv6: no packet was dropped" in_report six '.captures[0].dropped_by_kernel == 0'
+check "IPv6: every call is there" in_report six "$loads"
+check "IPv6: whose they are" in_report six '[.. | strings | select(test("2001:db8::[12]"))] | length > 0'
+check "IPv6: offline over what it saved" offline six-saved --side=client "$tmp/six.pcap"
+check "IPv6: the same as live" same six six-saved
+
 # ---- how it ends ----
 
 live count -f 'port 2050' --count=1000

@@ -3,9 +3,9 @@
  * nfsload call ADDRESS PORT [rate=N] [calls=N] [connections=N] [outstanding=N]
  *	[size=BYTES] [writes=PERCENT] [getattrs=PERCENT]
  *
- * Both ends of a load of NFSv3 over TCP that is paced and takes little of the
- * processor itself: no file is behind it, every READ gets the same bytes, every
- * call and reply is a packet of its own. serve says "ready" and answers until
+ * Both ends of a load of NFSv3 over TCP, by IPv4 or IPv6, that is paced and takes
+ * little of the processor itself: no file is behind it, every READ gets the same
+ * bytes, every call and reply is a packet of its own. serve says "ready" and answers until
  * it is killed; call sends so many calls, at most so many a second and so many
  * unanswered on each connection, and prints how many of each it sent, and the
  * time from the first to the last reply in milliseconds, a word and a number a
@@ -207,15 +207,35 @@ receive(int poll, struct connection *connection, record_fn *take, void *context)
 	return true;
 }
 
-static int
-new_socket(const char *address, const char *port, struct sockaddr_in *name)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+union name {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
 
-	*name = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
-	if (fd < 0 || inet_pton(AF_INET, address, &name->sin_addr) != 1)
+static int
+new_socket(const char *address, const char *port, union name *name)
+{
+	in_port_t number = htons((uint16_t)atoi(port));
+	bool is_v6 = strchr(address, ':') != NULL;
+	int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0), read;
+
+	if (is_v6) {
+		*name = (union name){ .v6 = { .sin6_family = AF_INET6, .sin6_port = number } };
+		read = inet_pton(AF_INET6, address, &name->v6.sin6_addr);
+	} else {
+		*name = (union name){ .v4 = { .sin_family = AF_INET, .sin_port = number } };
+		read = inet_pton(AF_INET, address, &name->v4.sin_addr);
+	}
+	if (fd < 0 || read != 1)
 		fail(address);
 	return fd;
+}
+
+static socklen_t
+name_len(const union name *name)
+{
+	return name->any.sa_family == AF_INET6 ? sizeof name->v6 : sizeof name->v4;
 }
 
 /* ---- the server ---- */
@@ -285,12 +305,12 @@ answer(void *context, int poll, struct connection *connection, const uint8_t *re
 static void
 serve(const char *address, const char *port)
 {
-	struct sockaddr_in name;
+	union name name;
 	int listener = new_socket(address, port, &name), poll = epoll_create1(0), on = 1;
 	struct connection itself = { .fd = listener };
 
 	if (setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-	    bind(listener, (struct sockaddr *)&name, sizeof name) < 0 || listen(listener, CONNECTIONS_MOST) < 0)
+	    bind(listener, &name.any, name_len(&name)) < 0 || listen(listener, CONNECTIONS_MOST) < 0)
 		fail("listen");
 	want(poll, &itself, false, EPOLL_CTL_ADD);
 	puts("ready");
@@ -452,10 +472,10 @@ static void
 connect_all(struct load *load, int poll, const char *address, const char *port)
 {
 	for (unsigned i = 0; i < load->connections; i++) {
-		struct sockaddr_in name;
+		union name name;
 		int fd = new_socket(address, port, &name);
 
-		if (connect(fd, (struct sockaddr *)&name, sizeof name) < 0)
+		if (connect(fd, &name.any, name_len(&name)) < 0)
 			fail("connect");
 		load->connection[i] = connection_new(fd);
 		want(poll, load->connection[i], false, EPOLL_CTL_ADD);
