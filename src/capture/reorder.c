@@ -190,13 +190,9 @@ keep(struct packet *packet, struct place *place)
 }
 
 void
-reorder_copy(struct reorder *reorder, const struct packet *packet)
+reorder_keep(struct reorder *reorder, unsigned number)
 {
-	struct packet *room = packet_at(reorder, reorder->tail);
-
-	*room = *packet;
-	keep(room, place_at(reorder, reorder->tail));
-	reorder_push(reorder, 1);
+	keep(packet_at(reorder, reorder->tail + number), place_at(reorder, reorder->tail + number));
 }
 
 void

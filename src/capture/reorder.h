@@ -30,8 +30,8 @@ struct packet *reorder_room(struct reorder *reorder, unsigned *places);
 unsigned reorder_push(struct reorder *reorder, unsigned count);
 /* A source_gone_fn, context is the reorder: packets that wait and lie there are copied. */
 void reorder_gone(void *context, const uint8_t *from, const uint8_t *to);
-/* A packet whose bytes do not stay: it is copied, and taken as reorder_push does. Not while the room is being filled. */
-void reorder_copy(struct reorder *reorder, const struct packet *packet);
+/* The bytes of a packet that is in the room, counted from 0, do not stay: they are copied. */
+void reorder_keep(struct reorder *reorder, unsigned number);
 /* For until_ns, when it is not known that time passed, and when nothing more will be pushed. */
 #define REORDER_NOW INT64_MIN
 #define REORDER_DRAIN INT64_MAX

@@ -53,6 +53,7 @@ struct pipeline {
 	struct flow_hashes hashes;
 	uint64_t next_serial;
 	int64_t next_tick_ns, newest_ns;
+	unsigned pushed;		/* packets in the room of reorder, which go on together */
 	uint64_t taken;			/* packets, in the order of their stamps */
 	struct source_facts *files;
 	struct capture_facts facts;
@@ -646,14 +647,29 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 void
 pipeline_push(struct pipeline *pipeline, const struct packet *packet)
 {
-	note_packets(pipeline, packet, 1);
-	reorder_copy(pipeline->reorder, packet);
-	take_waiting(pipeline, REORDER_NOW);
+	unsigned places, number = pipeline->pushed++;
+	struct packet *room = reorder_room(pipeline->reorder, &places);
+
+	room[number] = *packet;
+	reorder_keep(pipeline->reorder, number);
+	if (pipeline->pushed == places)
+		pipeline_take_pushed(pipeline);
+}
+
+void
+pipeline_take_pushed(struct pipeline *pipeline)
+{
+	unsigned places, count = pipeline->pushed;
+
+	pipeline->pushed = 0;
+	if (count > 0)
+		push(pipeline, reorder_room(pipeline->reorder, &places), count);
 }
 
 void
 pipeline_pass_time(struct pipeline *pipeline, int64_t now_ns)
 {
+	pipeline_take_pushed(pipeline);
 	take_waiting(pipeline, now_ns);
 }
 
@@ -662,6 +678,7 @@ pipeline_end(struct pipeline *pipeline)
 {
 	if (pipeline->over)
 		return;
+	pipeline_take_pushed(pipeline);
 	take_waiting(pipeline, REORDER_DRAIN);
 	finish(pipeline);
 }

@@ -44,8 +44,10 @@ void pipeline_free(struct pipeline *pipeline);
  */
 struct pipeline *pipeline_new_live(const struct source_facts *told, const struct pipeline_limits *limits,
     op_sink_fn *sink, void *context);
-/* A packet, whose bytes are borrowed for the call. */
+/* A packet, whose bytes are borrowed for the call. Some wait to go on together, */
 void pipeline_push(struct pipeline *pipeline, const struct packet *packet);
+/* until now, or until time is said to pass. What is asked in between is without them. */
+void pipeline_take_pushed(struct pipeline *pipeline);
 /* Nothing stamped up to now_ns follows any more: what waited for it goes on. */
 void pipeline_pass_time(struct pipeline *pipeline, int64_t now_ns);
 /* No packet follows: as the end of a file. */

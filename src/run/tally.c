@@ -405,6 +405,7 @@ snapshot_new(struct tally *tally)
 {
 	struct snapshot *snapshot = g_new0(struct snapshot, 1);
 
+	pipeline_take_pushed(tally->pipeline);
 	for (unsigned capture = 0; capture < SIDES; capture++)
 		count_batch(tally, capture);
 	snapshot->tally = tally;

@@ -55,6 +55,36 @@ take(struct reorder *reorder, int64_t until_ns, struct out *out)
 	}
 }
 
+/* Bytes that go while their packets are still in the room, one of them out of order, so that copies change places. */
+Test(reorder, packets_are_kept_in_the_room)
+{
+	static const int64_t ts_ms[] = { 10, 12, 11, 13 };
+	struct reorder *reorder = reorder_new();
+	struct out out = { 0 };
+	unsigned places, taken = 0;
+
+	for (unsigned round = 0; round < 2; round++) {
+		struct packet *room = reorder_room(reorder, &places);
+
+		cr_assert_geq(places, G_N_ELEMENTS(ts_ms));
+		for (unsigned i = 0; i < G_N_ELEMENTS(ts_ms); i++) {
+			uint8_t data[64] = { (uint8_t)ts_ms[i] };
+
+			room[i] = (struct packet){ .ts_ns = (100 * round + ts_ms[i]) * MS, .frame = (uint64_t)ts_ms[i],
+				.cap_len = round > 0 ? sizeof data : 1, .data = data };
+			reorder_keep(reorder, i);
+			memset(data, 0xff, sizeof data);
+		}
+		for (taken = 0; taken < G_N_ELEMENTS(ts_ms); taken += reorder_push(reorder, G_N_ELEMENTS(ts_ms) - taken))
+			continue;
+	}
+	take(reorder, REORDER_DRAIN, &out);
+	cr_assert_eq(out.count, 2 * G_N_ELEMENTS(ts_ms));
+	for (unsigned i = 0; i < out.count; i++)
+		cr_expect_eq(out.frame[i], 10 + i % G_N_ELEMENTS(ts_ms));
+	reorder_free(reorder);
+}
+
 /* Blocks in reverse: within the window of packets and time all come out in order. */
 Test(reorder, blocks_in_reverse)
 {
