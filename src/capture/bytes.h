@@ -1,6 +1,8 @@
 /*
  * The bytes of a file or a pipe in their order: a ring that holds those that
- * were read last, so that packets lie in it as they are and need no copy.
+ * were read last, so that packets lie in it as they are and need no copy. Most
+ * of a file's are not even read: they are pages of it, and a file that is
+ * written to changes under whoever looks at them.
  */
 #ifndef CAPTURE_BYTES_H
 #define CAPTURE_BYTES_H
@@ -8,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { BYTES_MOST = 512 * 1024 };	/* that can be asked for at once */
 
@@ -16,6 +19,8 @@ typedef void bytes_gone_fn(void *context, const uint8_t *from, const uint8_t *to
 
 /* Before a read that may have to wait, of this descriptor. False: the input ends here. */
 typedef bool bytes_wait_fn(void *context, int fd);
+
+struct mapping;
 
 struct bytes {
 	const uint8_t *place;	/* the next byte */
@@ -26,6 +31,10 @@ struct bytes {
 	int error;		/* errno of a read that failed; 0: none did */
 	bool hold;		/* nothing is read: what lies there now is all that there is */
 	bool held;		/* by that more was not read */
+	bool is_unmappable;
+	uint32_t mapped;	/* bit n: the ring's window n is of pages of the file */
+	off_t mapped_to;	/* where in the file those that came last end */
+	struct mapping *mapping;	/* NULL: as yet there were none */
 	bytes_gone_fn *gone;
 	void *context;
 	bytes_wait_fn *wait;
@@ -41,6 +50,7 @@ void bytes_on_gone(struct bytes *bytes, bytes_gone_fn *gone, void *context);
 /* Without a listener a pipe is waited for in read(2). */
 void bytes_on_wait(struct bytes *bytes, bytes_wait_fn *wait, void *context);
 bool bytes_read_more(struct bytes *bytes, size_t want);
+
 /*
  * While it holds, nothing is read, waited for or gone: bytes_look says that the
  * input ends behind what was read before, and bytes->held that it may not be so.
@@ -51,6 +61,12 @@ bytes_hold(struct bytes *bytes, bool hold)
 	bytes->hold = hold;
 	bytes->held = false;
 }
+
+/*
+ * At the end: why some of what was lent out may be zeros that the file never
+ * had, for a message; NULL: none is. What is still lent out goes.
+ */
+const char *bytes_lost(struct bytes *bytes);
 
 /*
  * True when the next `want` bytes (0 to BYTES_MOST) lie at bytes->place; false

@@ -273,24 +273,24 @@ note_position(struct source *source)
 }
 
 static enum source_result
-broken(const struct source *source, enum file_result result, GError **error)
+broken(const struct source *source, enum file_result result, const char *lost, GError **error)
 {
 	const char *problem = source->decompress != NULL ? decompress_problem(source->decompress) : NULL;
 
 	if (problem != NULL)
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT, "%s: %s after packet %" G_GUINT64_FORMAT ": %s",
 		    source->shown, source->facts.compression, source->frame, problem);
-	else if (result == FILE_CUT)
+	else if (lost == NULL && result == FILE_CUT)
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
 		    "%s: cut off in the middle of a packet, after packet %" G_GUINT64_FORMAT,
 		    source->shown, source->frame);
-	else if (result == FILE_BLANK)
+	else if (lost == NULL && result == FILE_BLANK)
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT,
 		    "%s: nothing but zeros after packet %" G_GUINT64_FORMAT, source->shown, source->frame);
 	else
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_FAILED,
 		    "%s: cannot be read after packet %" G_GUINT64_FORMAT ": %s",
-		    source->shown, source->frame, source->format->problem(source->file));
+		    source->shown, source->frame, lost != NULL ? lost : source->format->problem(source->file));
 	return SOURCE_BROKEN;
 }
 
@@ -298,11 +298,14 @@ broken(const struct source *source, enum file_result result, GError **error)
 static enum source_result
 end(struct source *source, enum file_result result, GError **error)
 {
+	const char *lost = bytes_lost(source->bytes);
+
 	note_position(source);
 	take_facts(source);
-	if (result == FILE_END && (source->decompress == NULL || decompress_problem(source->decompress) == NULL))
+	if (result == FILE_END && lost == NULL &&
+	    (source->decompress == NULL || decompress_problem(source->decompress) == NULL))
 		return SOURCE_END;
-	return broken(source, result, error);
+	return broken(source, result, lost, error);
 }
 
 enum source_result

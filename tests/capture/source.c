@@ -333,14 +333,12 @@ check_lent(const struct lent *lent, uint64_t least)
 	cr_assert_geq(here, MIN(least, lent->count));
 }
 
-/* Many times what any buffer holds; not one byte changes before it is said to be gone. */
-Test(source, packets_stay_until_they_are_gone)
+/* Many times what any buffer holds. */
+static char *
+write_many(void)
 {
 	static uint8_t data[LENT_BYTES];
-	static struct lent lent;
 	GByteArray *file = file_start(plain, DLT_EN10MB);
-	g_autofree char *path = NULL;
-	struct source *source;
 
 	for (unsigned i = 0; i < LENT; i++) {
 		for (uint32_t at = 0; at < LENT_BYTES; at += 100) {
@@ -351,8 +349,16 @@ Test(source, packets_stay_until_they_are_gone)
 			file_u32(file, plain, word < 2 ? i : LENT_BYTES);
 		g_byte_array_append(file, data, LENT_BYTES);
 	}
-	path = file_write("a.pcap", file);
-	source = opened(path, NULL);
+	return file_write("a.pcap", file);
+}
+
+/* Not one byte changes before it is said to be gone. */
+Test(source, packets_stay_until_they_are_gone)
+{
+	static struct lent lent;
+	g_autofree char *path = write_many();
+	struct source *source = opened(path, NULL);
+
 	source_on_gone(source, note_gone, &lent);
 	for (unsigned i = 0; i < LENT; i++) {
 		cr_assert_eq(source_next(source, &lent.packet[i], NULL), SOURCE_PACKET);
@@ -401,6 +407,25 @@ Test(source, many_at_once)
 	cr_assert_geq(at_once, LENT / MANY / 2);
 	source_free(source);
 	source_free(other);
+}
+
+Test(source, a_file_that_becomes_shorter)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = write_many();
+	struct source *source = opened(path, NULL);
+	struct packet packet;
+	enum source_result result = SOURCE_PACKET;
+
+	for (unsigned i = 0; i < LENT / 2; i++)
+		cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET);
+	cr_assert_eq(truncate(path, 1000), 0);
+	for (unsigned i = LENT / 2; i < LENT && result == SOURCE_PACKET; i++)
+		result = source_next(source, &packet, &error);
+	cr_assert_eq(result, SOURCE_BROKEN);
+	cr_assert(g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_FAILED));
+	cr_assert_not_null(strstr(error->message, ": it became shorter while it was read"), "%s", error->message);
+	source_free(source);
 }
 
 /* ---- filters ---- */
