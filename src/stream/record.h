@@ -52,7 +52,7 @@ record_is_over(struct record_state *state)
 		state->largest = state->record.total_len;
 }
 
-/* Whether a segment is a record, no more and no less, as most small ones are: in one fragment, with enough of its head. */
+/* Whether a segment is a record, no more and no less: in one fragment, with enough of its head. Most small ones are. */
 static inline bool
 record_is_whole(const struct connection *connection, const struct record_state *state, const struct segment *segment)
 {

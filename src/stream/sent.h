@@ -7,7 +7,7 @@
 
 #include "stream/connection.h"
 
-/* There is no room for another piece, which begins there, and no first one is of no use: the ring grows, or one goes. */
+/* There is no room for another piece, which begins there, and the first is still of use: the ring grows, or it goes. */
 void sent_make_room(struct half *half, int64_t begin);
 void sent_clear(struct half *half);
 

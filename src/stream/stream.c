@@ -206,7 +206,8 @@ track(struct stream *stream, struct connection *connection, const struct segment
  * does not matter; that of a SYN is never scaled.
  */
 static void
-note_window(struct stream *stream, const struct connection *connection, struct half *half, const struct segment *segment)
+note_window(struct stream *stream, const struct connection *connection, struct half *half,
+    const struct segment *segment)
 {
 	bool small;
 

@@ -23,14 +23,14 @@ void waits_end_gap(struct half *half, const struct half *other, int64_t now_ns);
 /* What the receiver says, in full. */
 void waits_weigh(struct half *half, int64_t acked, uint16_t window, int64_t now_ns);
 
-/* All that came is acknowledged, with room in the window or not. */
+/* All that came is acknowledged, with room in the window or not. What is new cannot be foreseen: no branches. */
 static inline void
 waits_note_acked(struct waits *waits, bool open, int64_t now_ns)
 {
-	if (waits->acked_ns == WAITS_NEVER)
-		waits->acked_ns = now_ns;
-	if (open && waits->free_ns == WAITS_NEVER)
-		waits->free_ns = now_ns;
+	int64_t free_ns = waits->free_ns;
+
+	waits->acked_ns = waits->acked_ns == WAITS_NEVER ? now_ns : waits->acked_ns;
+	waits->free_ns = open && free_ns == WAITS_NEVER ? now_ns : free_ns;
 }
 
 /* A segment with new data of this half; in_order: none was missing before it. */
@@ -39,14 +39,13 @@ waits_data(struct half *half, const struct half *other, bool in_order, int64_t n
 {
 	struct waits *waits = &half->waits;
 
-	if (waits->acked_ns != WAITS_NEVER || waits->shut_ns > 0 || waits->doubtful) {
-		if (in_order && half->record.phase != RECORD_AT_MARK)
-			waits_end_gap(half, other, now_ns);
-		waits->acked_ns = waits->free_ns = WAITS_NEVER;
-		waits->shut_ns = 0;
-		waits->doubtful = false;
-	}
+	if (in_order && half->record.phase != RECORD_AT_MARK &&
+	    (waits->acked_ns != WAITS_NEVER || waits->shut_ns > 0 || waits->doubtful))
+		waits_end_gap(half, other, now_ns);
 	waits->data_ns = now_ns;
+	waits->acked_ns = waits->free_ns = WAITS_NEVER;
+	waits->shut_ns = 0;
+	waits->doubtful = false;
 }
 
 /* The receiver of this half acknowledges up to an offset, and announces a window (the field of the header). */
