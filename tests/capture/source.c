@@ -535,6 +535,33 @@ Test(source, row_34_a_fifo)
 	g_byte_array_unref(feed.file);
 }
 
+/* Of a pipe what came already is taken, and nothing is waited for before it was. */
+Test(source, a_pipe_is_not_waited_for_in_between)
+{
+	enum { HALF = 24 + 16 + 60 + 16 + 96 + 7 };	/* two packets and a part of the third's head */
+	GByteArray *file = three_packets(plain);
+	struct packet packets[4];
+	struct source *source;
+	int pipes[2];
+
+	cr_assert_eq(pipe(pipes), 0);
+	cr_assert_eq(dup2(pipes[0], STDIN_FILENO), STDIN_FILENO);
+	cr_assert_eq(write(pipes[1], file->data, HALF), HALF);
+	source = opened("-", NULL);
+	cr_assert_eq(source_next(source, packets, NULL), SOURCE_PACKET);
+	cr_assert_eq(source_more(source, packets + 1, 3), 1);
+	cr_assert_eq(packets[1].frame, 2);
+	cr_assert_eq(source_more(source, packets + 1, 3), 0);
+	cr_assert_eq(write(pipes[1], file->data + HALF, file->len - HALF), (ssize_t)(file->len - HALF));
+	close(pipes[1]);
+	check_packet(source, INT64_C(4000000000) * NS_PER_S, 0, 65536, 3);
+	cr_assert_eq(source_more(source, packets, 4), 0);
+	check_end(source);
+	source_free(source);
+	close(pipes[0]);
+	g_byte_array_unref(file);
+}
+
 /* ---- what is not read ---- */
 
 static void
