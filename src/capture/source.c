@@ -328,20 +328,22 @@ unsigned
 source_more(struct source *source, struct packet *packets, unsigned most)
 {
 	const struct filter *filter = source->filter;
-	unsigned count = 0;
+	const struct file_format *format = source->format;
+	struct packet *packet = packets;
 
 	bytes_hold(source->bytes, true);
-	while (count < most) {
-		enum file_result result = source->format->next(source->file, &packets[count]);
+	while (packet < packets + most) {
+		enum file_result result = format->next(source->file, packet);
 
 		/* whatever else it is, source_next meets it again */
 		if (result != FILE_PACKET && result != FILE_SKIPPED)
 			break;
-		packets[count].frame = ++source->frame;
-		count += result == FILE_PACKET && (filter == NULL || filter_passes(filter, &packets[count]));
+		packet->frame = ++source->frame;
+		if (result == FILE_PACKET && (filter == NULL || filter_passes(filter, packet)))
+			packet++;
 	}
 	bytes_hold(source->bytes, false);
-	return count;
+	return (unsigned)(packet - packets);
 }
 
 const struct source_facts *

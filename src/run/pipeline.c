@@ -291,9 +291,14 @@ note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned c
 {
 	struct capture_facts *facts = &pipeline->facts;
 	int64_t last_ns = facts->last_ns;
+	unsigned truncated = 0;
+	int link_type;
 
-	if (facts->packets == 0)
+	if (facts->packets == 0) {
 		facts->first_ns = last_ns = packets->ts_ns;
+		note_link_type(facts, packets->link_type);
+	}
+	link_type = facts->link_types[0];
 	facts->packets += count;
 	for (const struct packet *packet = packets; packet < packets + count; packet++) {
 		int64_t ts_ns = packet->ts_ns;
@@ -301,8 +306,8 @@ note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned c
 		/* pcapng does not say so in its header */
 		if (!facts->nanoseconds)
 			facts->nanoseconds = ts_ns % NS_PER_US != 0;
-		facts->truncated_packets += packet->cap_len < packet->wire_len;
-		if (facts->link_type_count == 0 || facts->link_types[0] != packet->link_type)
+		truncated += packet->cap_len < packet->wire_len;
+		if (packet->link_type != link_type)
 			note_link_type(facts, packet->link_type);
 		if (G_LIKELY(ts_ns >= last_ns)) {
 			last_ns = ts_ns;
@@ -313,6 +318,7 @@ note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned c
 		facts->backward_max_ns = MAX(facts->backward_max_ns, last_ns - ts_ns);
 	}
 	facts->last_ns = last_ns;
+	facts->truncated_packets += truncated;
 }
 
 static __attribute__((noinline)) void
