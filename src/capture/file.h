@@ -60,6 +60,29 @@ extern const struct file_format file_format_pcap, file_format_pcapng, file_forma
 void file_header_problem(const struct bytes *bytes, char text[FILE_TEXT]);
 /* What to say at the end of the bytes inside a packet: FILE_CUT, or FILE_BROKEN with a text. */
 enum file_result file_ends_here(const struct bytes *bytes, char text[FILE_TEXT]);
+
+/* What a packet that begins there has of headers into the cache. Inlined, since a call without an effect is left out. */
+static inline __attribute__((always_inline)) void
+file_fetch(uintptr_t head)
+{
+	enum { CACHE_LINE = 64 };
+
+	__builtin_prefetch((const void *)head);
+	__builtin_prefetch((const void *)(head + CACHE_LINE));
+	__builtin_prefetch((const void *)(head + 2 * CACHE_LINE));
+}
+
+/* The same of the next packet, and of a later one where large packets in a row, len bytes each, would have it. */
+static inline __attribute__((always_inline)) void
+file_fetch_ahead(const uint8_t *next, uint32_t len)
+{
+	enum { LARGE = 512, LATER = 8 };
+
+	file_fetch((uintptr_t)next);
+	if (len > LARGE)
+		file_fetch((uintptr_t)next + LATER * len);
+}
+
 /* The DLT_ value of a link type as files number them (LINKTYPE_, www.tcpdump.org/linktypes.html); -1: no memory. */
 int file_link_type(uint32_t number);
 

@@ -24,7 +24,6 @@ enum {
 	FILE_HEADER = 24,
 	HEAD = 16,
 	MODIFIED_HEAD = 24,
-	AHEAD = 4,		/* packets whose heads are fetched in front of their turn, if they are as long as this one */
 };
 
 static const uint32_t MAGIC_NANOSECONDS = 0xa1b23c4d;
@@ -189,6 +188,7 @@ next_any(struct file_pcap *file, struct packet *packet)
 	packet->interface = interface;
 	packet->data = bytes->place + file->head_len;
 	bytes_pass(bytes, file->head_len + cap_len);
+	file_fetch_ahead(bytes->place, file->head_len + cap_len);
 	/* libpcap, and so every tool, takes no more of a packet than the file's header allows */
 	packet->cap_len = MIN(cap_len, file->snaplen);
 	packet->wire_len = MAX(wire_len, packet->cap_len);
@@ -217,7 +217,7 @@ next_packet(void *context, struct packet *packet)
 	packet->interface = 0;
 	packet->data = place + HEAD;
 	bytes_pass(bytes, HEAD + head[2]);
-	__builtin_prefetch((const void *)((uintptr_t)place + (AHEAD + 1) * ((uintptr_t)HEAD + head[2])));
+	file_fetch_ahead(bytes->place, HEAD + head[2]);
 	return FILE_PACKET;
 }
 

@@ -388,6 +388,7 @@ next_block(struct file_pcapng *file, struct packet *packet)
 		return file_ends_here(bytes, file->text);
 	block = bytes->place;
 	bytes_pass(bytes, len);
+	file_fetch_ahead(bytes->place, len);
 	good = load32(file, block + len - 4) == len;
 	if (!is_packet(type)) {
 		good = good && take_block(file, type, block, len);

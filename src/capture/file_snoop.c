@@ -96,6 +96,7 @@ next_packet(void *context, struct packet *packet)
 	if (drops > 0)
 		file->facts.dropped_by_kernel = drops;
 	bytes_pass(bytes, MIN(len, bytes_left(bytes)));
+	file_fetch_ahead(bytes->place, len);
 	return FILE_PACKET;
 }
 
