@@ -7,24 +7,18 @@
 
 enum {
 	LIFE_S = 120,		/* CONTRACT section 2 */
-};
-
-/* Of one call in the ring: what a search for another one looks at. */
-struct link {
-	uint32_t xid;
-	uint32_t older;		/* serial of the one before it in its bucket, perhaps overwritten since */
+	/* Every call is looked for and hardly one is found: that should show in the bucket. */
+	BUCKETS_PER_CALL = 4,
 };
 
 /*
- * A ring in the order of the replies, with a hash over it. Every call is looked
- * for and hardly one is found, so what tells that is apart from the rest. A
- * serial that has gone around only leads to a call that does not match.
+ * A ring in the order of the replies, with a hash over it. A serial that has
+ * gone around only leads to a call that does not match.
  */
 struct answered {
 	uint32_t serial;	/* of the next one; starts where 0 is out of the ring */
-	uint32_t calls;		/* in the ring, and buckets */
+	uint32_t calls;		/* in the ring */
 	uint32_t *bucket;	/* serial of the newest */
-	struct link *link;
 	struct answered_call *call;
 };
 
@@ -34,8 +28,7 @@ answered_new(unsigned calls)
 	struct answered *answered = g_new0(struct answered, 1);
 
 	answered->calls = calls;
-	answered->bucket = g_new0(uint32_t, calls);
-	answered->link = g_new0(struct link, calls);
+	answered->bucket = g_new0(uint32_t, calls * BUCKETS_PER_CALL);
 	answered->call = g_new0(struct answered_call, calls);
 	answered->serial = calls + 1;
 	return answered;
@@ -47,7 +40,6 @@ answered_free(struct answered *answered)
 	if (answered == NULL)
 		return;
 	g_free(answered->bucket);
-	g_free(answered->link);
 	g_free(answered->call);
 	g_free(answered);
 }
@@ -55,7 +47,7 @@ answered_free(struct answered *answered)
 static uint32_t *
 bucket_of(const struct answered *answered, uint32_t hash)
 {
-	return &answered->bucket[hash & (answered->calls - 1)];
+	return &answered->bucket[hash & (answered->calls * BUCKETS_PER_CALL - 1)];
 }
 
 const struct answered_call *
@@ -64,29 +56,25 @@ answered_find(const struct answered *answered, uint32_t hash, uint64_t connectio
 	uint32_t at = *bucket_of(answered, hash);
 
 	while (answered->serial - at <= answered->calls) {
-		uint32_t place = at & (answered->calls - 1);
-		const struct link *link = &answered->link[place];
-		const struct answered_call *call = &answered->call[place];
+		const struct answered_call *call = &answered->call[at & (answered->calls - 1)];
 
-		if (link->xid == xid && call->connection == connection && call->direction == direction)
+		if (call->xid == xid && call->connection == connection && call->direction == direction)
 			return call;
-		if (answered->serial - link->older <= answered->serial - at)
+		if (answered->serial - call->older <= answered->serial - at)
 			break;
-		at = link->older;
+		at = call->older;
 	}
 	return NULL;
 }
 
 void
-answered_add(struct answered *answered, uint32_t hash, const struct nfs_op *op)
+answered_add(struct answered *answered, uint32_t hash, const struct nfs_op *op, int64_t reply)
 {
 	uint32_t *bucket = bucket_of(answered, hash);
-	uint32_t place = answered->serial & (answered->calls - 1);
 
-	answered->link[place] = (struct link){ .xid = op->xid, .older = *bucket };
-	answered->call[place] = (struct answered_call){ .connection = op->connection, .direction = op->call_direction,
-	    .ts_ns = op->reply_first_ns, .reply_end = op->reply_end, .program = op->program, .version = op->version,
-	    .procedure = op->procedure, .print = op->print };
+	answered->call[answered->serial & (answered->calls - 1)] = (struct answered_call){ .connection = op->connection,
+	    .reply = reply, .xid = op->xid, .program = op->program, .version = op->version,
+	    .procedure = op->procedure, .print = op->print, .direction = op->call_direction, .older = *bucket };
 	*bucket = answered->serial++;
 }
 
@@ -101,7 +89,7 @@ answered_agrees(const struct answered_call *call, const struct nfs_op *op)
 static bool
 lives(const struct answered_call *call, int64_t ts_ns)
 {
-	return call != NULL && ts_ns - call->ts_ns <= LIFE_S * (int64_t)NS_PER_S;
+	return call != NULL && ts_ns - call->reply <= LIFE_S * (int64_t)NS_PER_S;
 }
 
 bool

@@ -13,18 +13,18 @@ struct answered;
 
 struct answered_call {
 	uint64_t connection;
-	int64_t ts_ns;			/* of its reply */
-	int64_t reply_end;		/* stream offset behind its reply; means nothing over UDP */
-	uint32_t program, version, procedure;
+	int64_t reply;			/* over TCP the stream offset behind it, over UDP its time */
+	uint32_t xid, program, version, procedure;
 	struct arg_print print;
 	uint8_t direction;
+	uint32_t older;			/* the ring's own: serial of the one before it in its bucket, perhaps overwritten since */
 };
 
 /* Room for so many calls, a power of two; the oldest give way. */
 struct answered *answered_new(unsigned calls);
 void answered_free(struct answered *answered);
-/* A call that has its reply; hash is its call_hash(), here as below. */
-void answered_add(struct answered *answered, uint32_t hash, const struct nfs_op *op);
+/* A call that has its reply (see struct answered_call); hash is its call_hash(), here as below. */
+void answered_add(struct answered *answered, uint32_t hash, const struct nfs_op *op, int64_t reply);
 /* The latest with this XID on its connection, if it is still there; else NULL. Borrowed until the next one is added. */
 const struct answered_call *answered_find(const struct answered *answered, uint32_t hash, uint64_t connection,
     uint8_t direction, uint32_t xid);

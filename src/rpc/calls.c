@@ -130,7 +130,7 @@ remember_answered(struct calls *calls, const struct call *call, const struct con
 
 	if (calls->lately == NULL)
 		calls->lately = answered_new(LATELY);
-	answered_add(calls->lately, call->hash, op);
+	answered_add(calls->lately, call->hash, op, op->reply_end);
 	if (connection_acked(connection, !op->call_direction) >= op->reply_end)
 		return;
 	if (peer->recent == NULL)
@@ -146,7 +146,7 @@ remember_datagram(struct calls *calls, const struct call *call)
 {
 	if (calls->answered == NULL)
 		calls->answered = answered_new(LATELY_UDP);
-	answered_add(calls->answered, call->hash, &call->op);
+	answered_add(calls->answered, call->hash, &call->op, call->op.reply_first_ns);
 }
 
 static void
@@ -307,7 +307,7 @@ is_recent(const struct calls *calls, const struct rpc_record *record, uint32_t h
 	if (calls->lately == NULL)
 		return false;
 	call = answered_find(calls->lately, hash, op->connection, op->call_direction, op->xid);
-	return call != NULL && answered_agrees(call, op) && record->first_acked < call->reply_end;
+	return call != NULL && answered_agrees(call, op) && record->first_acked < call->reply;
 }
 
 /* True for a reply to a call that was answered lately: to a copy of it that was sent again. */
