@@ -407,7 +407,7 @@ is_touched(const struct events *events, const struct nfs_op *op, uint8_t directi
 	return (noted != NULL && noted->event.to_ns >= first_ns) || forgets(events, first_ns);
 }
 
-static bool
+static inline bool
 touches(const struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
 {
 	const struct events *events[2] = { [PAIR_SERVER] = &loss->events[server], [PAIR_CLIENT] = &loss->events[client] };

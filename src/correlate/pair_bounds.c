@@ -28,7 +28,7 @@ resolution_learn(struct resolution *resolution, const struct nfs_op *op)
 }
 
 /* Adds what one packet says, unless the bound before it implies it or it implies that one. */
-static unsigned
+static inline unsigned
 add_bound(struct bound *bound, unsigned count, int64_t server_ns, int64_t client_ns, int64_t tolerance_ns, bool upper)
 {
 	struct bound added = { .at_ns = server_ns, .upper = upper };

@@ -140,7 +140,7 @@ evict_oldest(struct pairing *p, unsigned side, unsigned capture)
  * the other, may lack its first copy there: the network lost it, or a capture
  * that began in the middle of that connection did.
  */
-static bool
+static inline bool
 are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
 {
 	if (server->flags & OP_COPIES_MISSED && server->retransmits < client->retransmits)
@@ -282,7 +282,7 @@ find_offset(struct pairing *p, unsigned capture, uint32_t least)
 /* ---- in ---- */
 
 /* A server's op may have brought samples for any of the clients that know its connection. */
-static void
+static inline void
 look_for_offsets(struct pairing *p, unsigned capture)
 {
 	unsigned from = capture == 0 ? 1 : capture;

@@ -50,7 +50,7 @@ stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsig
  * after more drift than any clock has: 1/512 is beyond CLOCK_MAX_DRIFT_PPB.
  * Of a lower and an upper bound: true when they exclude each other.
  */
-static bool
+static inline bool
 leads(const struct bound *bound, const struct bound *other)
 {
 	bool is_lower = bound->offset_ns < other->offset_ns;
