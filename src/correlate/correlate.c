@@ -49,16 +49,6 @@ struct correlate {
 	bool astray;
 };
 
-int64_t
-op_order_ns(const struct nfs_op *op)
-{
-	if (op_has(op, OP_HAS_REPLY_LAST))
-		return op->reply_last_ns;
-	if (op_has(op, OP_HAS_REPLY_FIRST))
-		return op->reply_first_ns;
-	return op_has(op, OP_HAS_CALL_LAST) ? op->call_last_ns : op->call_first_ns;
-}
-
 /* ---- out ---- */
 
 /* A pair that the clocks are done with. */

@@ -64,6 +64,14 @@ uint64_t correlate_steps(const struct correlate *correlate);
 struct ids *correlate_ids(struct correlate *correlate);
 
 /* The time by which an op takes its place among the others: reply_last, else the last stamp it has. */
-int64_t op_order_ns(const struct nfs_op *op);
+static inline int64_t
+op_order_ns(const struct nfs_op *op)
+{
+	if (op_has(op, OP_HAS_REPLY_LAST))
+		return op->reply_last_ns;
+	if (op_has(op, OP_HAS_REPLY_FIRST))
+		return op->reply_first_ns;
+	return op_has(op, OP_HAS_CALL_LAST) ? op->call_last_ns : op->call_first_ns;
+}
 
 #endif

@@ -188,10 +188,8 @@ peek(const struct correlation_config *config, struct feed *feed)
 }
 
 static void
-look_ahead(struct run *run, unsigned capture)
+take_next(struct run *run, unsigned capture, const struct nfs_op *op)
 {
-	const struct nfs_op *op = peek(run->config, run->result->feeds[capture]);
-
 	run->next[capture] = op;
 	if (op != NULL) {
 		run->next_ns[capture] = op_order_ns(op);
@@ -232,16 +230,16 @@ drive(struct run *run, bool may_restart)
 	}
 	run->open = run->config->count;
 	for (unsigned i = 0; i < run->config->count; i++)
-		look_ahead(run, i);
+		take_next(run, i, peek(run->config, run->result->feeds[i]));
 	while (run->open > 0) {
 		unsigned chosen = correlate_choose(correlate, run->next_ns, run->ended);
 
 		correlate_push(correlate, chosen, run->next[chosen]);
-		feed_advance(run->result->feeds[chosen]);
 		if (may_restart && correlate_astray(correlate))
 			return false;
 		look_around(run);
-		look_ahead(run, chosen);
+		take_next(run, chosen, feed_next(run->result->feeds[chosen], run->config->wait,
+		    run->config->wait_context));
 	}
 	correlate_finish(correlate);
 	run->result->facts = *correlate_facts(correlate);

@@ -433,6 +433,13 @@ feed_advance(struct feed *feed)
 	hand_events(feed);
 }
 
+const struct nfs_op *
+feed_next(struct feed *feed, feed_wait_fn *wait, void *context)
+{
+	feed_advance(feed);
+	return feed->at < feed->reading->count ? &feed->reading->op[feed->at] : feed_peek(feed, wait, context);
+}
+
 const struct pipeline *
 feed_pipeline(const struct feed *feed)
 {

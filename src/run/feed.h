@@ -53,6 +53,8 @@ void feed_free(struct feed *feed);
 /* The next op, borrowed until feed_advance; NULL at the end. */
 const struct nfs_op *feed_peek(struct feed *feed, feed_wait_fn *wait, void *context);
 void feed_advance(struct feed *feed);
+/* feed_advance and feed_peek in one. */
+const struct nfs_op *feed_next(struct feed *feed, feed_wait_fn *wait, void *context);
 /* The pipeline; its facts are valid once feed_peek gave NULL. */
 const struct pipeline *feed_pipeline(const struct feed *feed);
 
