@@ -167,7 +167,7 @@ polygon_effect(const struct polygon *polygon, const struct bound *bound)
 	return (bound->upper ? low > line.limit : high < line.limit) ? BOUND_CONTRADICTS : BOUND_CUTS;
 }
 
-/* Where two edges that do not follow one another meet, in front of and behind the one between them. */
+/* Where the edges in front of one and behind it would meet without it; false when they do not. */
 static bool
 neighbours_meet(const struct polygon *polygon, unsigned i, double *a, double *b)
 {
@@ -297,7 +297,7 @@ meet(const struct polygon *polygon, unsigned i, unsigned outside, const struct p
 	return (struct polygon_corner){ .a = exact->limit - slope * exact->at, .b = slope };
 }
 
-/* Drops the edge whose absence adds least. The place of the corner that goes with it, of one in front; else that of none. */
+/* Drops the edge whose absence adds least, with the corner that it starts from: its place, POLYGON_CORNERS when none can go. */
 static unsigned
 make_room(struct polygon *polygon)
 {
@@ -346,7 +346,7 @@ behind(const struct polygon *polygon, const struct polygon_line *line)
 	return bits;
 }
 
-/* The same once a corner is gone, behind which the next one is another. */
+/* The bits once make_room took that corner away, and moved the next one. */
 static uint32_t
 without(uint32_t bits, unsigned gone, const struct polygon *polygon, const struct polygon_line *line)
 {
