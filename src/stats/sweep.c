@@ -24,8 +24,8 @@ struct event {
 /* Events of one sort that wait, the earliest first: nearly all come nearly in order. */
 struct queue {
 	struct event *event;	/* in front of the first one stands one that nothing comes before */
-	uint32_t first, count, room;
-	uint32_t due;			/* of count, the first ones: they are to be told */
+	uint32_t first, back, room;	/* back: behind the last one */
+	uint32_t due;			/* behind the first ones that are to be told */
 	bool due_stand;			/* nothing comes before what is due any more */
 	struct event *heap;		/* the stragglers */
 	uint32_t heap_count, heap_room;
@@ -111,35 +111,42 @@ set_first(struct queue *queue, uint32_t first)
 }
 
 /* Room for one at either end. */
-static G_GNUC_NO_INLINE void
+static void
 make_room(struct queue *queue)
 {
 	const struct event *from = queue->event + queue->first;
+	uint32_t count = queue->back - queue->first;
 
-	if (queue->room < FIRST_ROOM || queue->count > queue->room / 2) {
+	if (queue->room < FIRST_ROOM || count > queue->room / 2) {
 		uint32_t room = MAX(FIRST_ROOM, 2 * queue->room);
 		struct event *event = g_new(struct event, room);
 
-		if (queue->count > 0)
-			memcpy(event + FRONT, from, queue->count * sizeof(*event));
+		if (count > 0)
+			memcpy(event + FRONT, from, count * sizeof(*event));
 		g_free(queue->event);
 		queue->event = event;
 		queue->room = room;
 	} else {
-		memmove(queue->event + FRONT, from, queue->count * sizeof(*queue->event));
+		memmove(queue->event + FRONT, from, count * sizeof(*queue->event));
 	}
+	queue->due += FRONT - queue->first;
+	queue->back = FRONT + count;
 	set_first(queue, FRONT);
 }
 
-/* An event that does not simply come last. */
+/* An event that does not simply come last, or for which there is no room. */
 static G_GNUC_NO_INLINE void
 queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
 	const struct event event = { .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
-	struct event *first = queue->event + queue->first, *place = first + queue->count;
-	const struct event *stand = first + (queue->due_stand ? queue->due : 0);
+	const struct event *stand;
+	struct event *place;
 
-	if (queue->count > NEAR_EVENTS && place[-NEAR_EVENTS].at_ns > at_ns) {
+	if (queue->back >= queue->room)
+		make_room(queue);
+	place = queue->event + queue->back;
+	stand = queue->event + (queue->due_stand ? queue->due : queue->first);
+	if (queue->back - queue->first > NEAR_EVENTS && place[-NEAR_EVENTS].at_ns > at_ns) {
 		heap_push(queue, &event);
 		return;
 	}
@@ -148,42 +155,39 @@ queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 	for (; place > stand && is_before(&event, &place[-1]); place--)
 		*place = place[-1];
 	*place = event;
-	queue->count++;
+	queue->back++;
 }
 
 static inline void
 queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
-	struct event *place;
+	struct event *place = queue->event + queue->back;
 
-	if (G_UNLIKELY(queue->first + queue->count >= queue->room))
-		make_room(queue);
-	place = queue->event + queue->first + queue->count;
-	if (place[-1].at_ns >= at_ns) {
+	if (queue->back >= queue->room || place[-1].at_ns >= at_ns) {
 		queue_insert(queue, at_ns, end_ns, tag);
 		return;
 	}
 	place->at_ns = at_ns;
 	place->end_ns = end_ns;
 	place->tag = tag;
-	queue->count++;
+	queue->back++;
 }
 
 /* The first straggler is the first event that is not due yet. */
 static G_GNUC_NO_INLINE void
 take_straggler(struct queue *queue)
 {
-	uint32_t before = queue->due;
-	struct event *first;
+	struct event *first, *before;
 
 	if (queue->first < 2)
 		make_room(queue);
 	first = queue->event + queue->first;
-	while (!queue->due_stand && before > 0 && is_before(&queue->heap[0], &first[before - 1]))
+	before = queue->event + queue->due;
+	while (!queue->due_stand && before > first && is_before(&queue->heap[0], &before[-1]))
 		before--;
-	memmove(first - 1, first, before * sizeof(*first));
-	first[(int64_t)before - 1] = heap_pop(queue);
-	queue->count++;
+	memmove(first - 1, first, (size_t)(before - first) * sizeof(*first));
+	before[-1] = heap_pop(queue);
+	queue->due--;
 	set_first(queue, queue->first - 1);
 }
 
@@ -191,13 +195,13 @@ take_straggler(struct queue *queue)
 static inline const struct event *
 queue_next(struct queue *queue)
 {
-	const struct event *next = &queue->event[queue->first + queue->due];
-	bool none = queue->due == queue->count;
+	const struct event *next = &queue->event[queue->due];
+	bool none = queue->due == queue->back;
 
 	if (queue->heap_count > 0 && (none || queue->heap[0].at_ns <= next->at_ns)) {
 		if (none || is_before(&queue->heap[0], next))
 			take_straggler(queue);
-		return &queue->event[queue->first + queue->due];
+		return &queue->event[queue->due];
 	}
 	return none ? NULL : next;
 }
@@ -205,7 +209,7 @@ queue_next(struct queue *queue)
 static inline uint32_t
 queue_waiting(const struct queue *queue)
 {
-	return queue->count - queue->due + queue->heap_count;
+	return queue->back - queue->due + queue->heap_count;
 }
 
 /* All that are not behind until_ns are due. */
@@ -219,11 +223,10 @@ queue_until(struct queue *queue, int64_t until_ns)
 }
 
 static void
-queue_drop(struct queue *queue, uint32_t count)
+queue_drop(struct queue *queue, uint32_t first)
 {
-	queue->count -= count;
-	queue->due -= MIN(queue->due, count);
-	set_first(queue, queue->first + count);
+	queue->due = MAX(queue->due, first);
+	set_first(queue, first);
 }
 
 static void
@@ -237,7 +240,8 @@ queue_copy(struct queue *copy, const struct queue *queue)
 static void
 queue_reset(struct queue *queue)
 {
-	queue->count = queue->due = queue->heap_count = 0;
+	queue->first = queue->due = queue->back = FRONT;
+	queue->heap_count = 0;
 	if (queue->room == 0)
 		make_room(queue);
 	set_first(queue, FRONT);
@@ -253,11 +257,9 @@ queue_clear(struct queue *queue)
 static void
 queue_retag(struct queue *queue, sweep_tag_fn *retag, void *context)
 {
-	struct event *first = queue->event + queue->first;
-
-	for (uint32_t i = 0; i < queue->count; i++) {
-		if (!is_nobody(&first[i]))
-			first[i].tag = retag(context, first[i].tag);
+	for (uint32_t i = queue->first; i < queue->back; i++) {
+		if (!is_nobody(&queue->event[i]))
+			queue->event[i].tag = retag(context, queue->event[i].tag);
 	}
 	for (uint32_t i = 0; i < queue->heap_count; i++) {
 		if (!is_nobody(&queue->heap[i]))
@@ -308,7 +310,7 @@ tell(struct sweep *sweep, enum sweep_view view, uint32_t count, int64_t until_ns
 	if (G_UNLIKELY(ends->heap_count > 0))
 		queue_until(ends, count > 0 ? max_ns(until_ns, last[-1].at_ns) : until_ns);
 	end = ends->event + ends->first;
-	end_last = end + ends->count;
+	end_last = ends->event + ends->back;
 	for (;; begin++) {
 		int64_t at_ns = begin < last ? begin->at_ns : until_ns;
 
@@ -329,8 +331,8 @@ tell(struct sweep *sweep, enum sweep_view view, uint32_t count, int64_t until_ns
 		event->kind = SWEEP_BEGIN;
 	}
 	telling_flush(&telling);
-	queue_drop(begins, count);
-	queue_drop(ends, (uint32_t)(end - ends->event) - ends->first);
+	queue_drop(begins, begins->first + count);
+	queue_drop(ends, (uint32_t)(end - ends->event));
 }
 
 static void
@@ -339,12 +341,12 @@ tell_one(const struct sweep *sweep, enum sweep_view view, const struct sweep_eve
 	sweep->sink(sweep->context, view, event, 1);
 }
 
-/* Of the first events, those before ns. */
+/* How many of those that are due come before ns. */
 static uint32_t
-count_before(const struct queue *queue, uint32_t among, int64_t ns)
+count_before(const struct queue *queue, int64_t ns)
 {
 	const struct event *first = queue->event + queue->first;
-	uint32_t before = 0;
+	uint32_t before = 0, among = queue->due - queue->first;
 
 	while (before < among) {
 		uint32_t middle = before + (among - before) / 2;
@@ -365,11 +367,11 @@ sweep_tell(struct sweep *sweep)
 	if (sweep->settled_ns == INT64_MIN)
 		return;
 	if (sweep->first == SWEEP_OUTSIDE) {
-		tell(sweep, SWEEP_OUTSIDE, outside->due, INT64_MIN);
+		tell(sweep, SWEEP_OUTSIDE, outside->due - outside->first, INT64_MIN);
 		queue_until(inside, sweep->settled_ns - 1);
 	}
 	/* not at the time up to which all is settled: more may begin then */
-	tell(sweep, SWEEP_INSIDE, count_before(inside, inside->due, sweep->settled_ns), INT64_MIN);
+	tell(sweep, SWEEP_INSIDE, count_before(inside, sweep->settled_ns), INT64_MIN);
 	sweep->untold = 0;
 }
 
@@ -401,22 +403,14 @@ forget_time(struct sweep *sweep)
 		sweep->latest_ns[view] = INT64_MIN;
 }
 
-/* Some wait. */
-static inline void
-settle_earliest(struct sweep *sweep)
-{
-	struct queue *queue = &sweep->begins[sweep->first];
-
-	sweep->settled_ns = queue_next(queue)->at_ns;
-	queue->due++;
-}
-
 static void
 tell_all(struct sweep *sweep)
 {
 	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
-		queue_until(&sweep->begins[view], INT64_MAX);
-		tell(sweep, view, sweep->begins[view].due, SWEEP_OPEN);
+		struct queue *begins = &sweep->begins[view];
+
+		queue_until(begins, INT64_MAX);
+		tell(sweep, view, begins->due - begins->first, SWEEP_OPEN);
 	}
 }
 
@@ -512,14 +506,6 @@ sweep_free(struct sweep *sweep)
 	g_free(sweep);
 }
 
-/* A view of a call that waits. */
-static inline void
-wait_for(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
-{
-	wait_for_begin(sweep, view, call);
-	wait_for_end(sweep, view, call);
-}
-
 static inline void
 note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, bool open)
 {
@@ -529,30 +515,72 @@ note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *
 		sweep->latest_ns[view] = stamp_ns;
 }
 
-void
-sweep_add(struct sweep *sweep, const struct sweep_call *call)
+static inline void
+wait_for(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
-	enum sweep_view first = has_view(call, sweep->first) ? sweep->first : SWEEP_INSIDE;
+	wait_for_begin(sweep, view, call);
+	wait_for_end(sweep, view, call);
+}
+
+/* If enough wait, the earliest of them is settled. */
+static inline void
+settle(struct sweep *sweep, struct queue *begins)
+{
+	if (queue_waiting(begins) <= sweep->limit)
+		return;
+	sweep->settled_ns = queue_next(begins)->at_ns;
+	begins->due++;
+	if (++sweep->untold >= TELL_CALLS)
+		sweep_tell(sweep);
+}
+
+/* A call that has the first view. */
+static inline void
+add_first(struct sweep *sweep, enum sweep_view first, const struct sweep_call *call)
+{
+	bool both = first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE);
 	bool open = call->end_ns[first] == SWEEP_OPEN;
 
 	note_latest(sweep, first, call, open);
-	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
+	if (both)
 		note_latest(sweep, SWEEP_INSIDE, call, open);
 	if (G_UNLIKELY(call->begin_ns[first] < sweep->settled_ns)) {
 		take_late(sweep, call, call->end_ns[first]);
 		return;
 	}
 	sweep->in_past = 0;
-	wait_for(sweep, first, call);
-	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
+	if (both)
 		wait_for(sweep, SWEEP_INSIDE, call);
-	else if (G_UNLIKELY(first != sweep->first))
-		queue_push(&sweep->begins[SWEEP_OUTSIDE], call->begin_ns[first], call->end_ns[first], call->tag | nobody);
-	if (queue_waiting(&sweep->begins[sweep->first]) <= sweep->limit)
+	wait_for(sweep, first, call);
+	settle(sweep, &sweep->begins[first]);
+}
+
+/* A call that was seen inside only, where others are seen outside too. */
+static G_GNUC_NO_INLINE void
+add_second(struct sweep *sweep, const struct sweep_call *call)
+{
+	int64_t begin_ns = call->begin_ns[SWEEP_INSIDE], end_ns = call->end_ns[SWEEP_INSIDE];
+
+	note_latest(sweep, SWEEP_INSIDE, call, end_ns == SWEEP_OPEN);
+	if (begin_ns < sweep->settled_ns) {
+		take_late(sweep, call, end_ns);
 		return;
-	settle_earliest(sweep);
-	if (++sweep->untold >= TELL_CALLS)
-		sweep_tell(sweep);
+	}
+	sweep->in_past = 0;
+	queue_push(&sweep->begins[SWEEP_OUTSIDE], begin_ns, end_ns, call->tag | nobody);
+	wait_for(sweep, SWEEP_INSIDE, call);
+	settle(sweep, &sweep->begins[SWEEP_OUTSIDE]);
+}
+
+void
+sweep_add(struct sweep *sweep, const struct sweep_call *call)
+{
+	if (sweep->first == SWEEP_INSIDE)
+		add_first(sweep, SWEEP_INSIDE, call);
+	else if (has_view(call, SWEEP_OUTSIDE))
+		add_first(sweep, SWEEP_OUTSIDE, call);
+	else
+		add_second(sweep, call);
 }
 
 void
