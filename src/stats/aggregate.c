@@ -258,12 +258,8 @@ add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op
 	concurrency_add(concurrency_of(aggregate, capture), ops, count);
 	if (aggregate->threads[capture] != NULL)
 		threads_add(aggregate->threads[capture], ops, count);
-	for (unsigned i = 0; i < count; i++) {
-		if (ops[i].outcome == OP_ANSWERED || ops[i].outcome == OP_UNANSWERED)
-			serial_add(&aggregate->serial[capture], &ops[i]);
-		if (ops[i].outcome == OP_ANSWERED)
-			chains_add(&aggregate->chains[capture], &ops[i]);
-	}
+	serial_add(&aggregate->serial[capture], ops, count);
+	chains_add(&aggregate->chains[capture], ops, count);
 }
 
 static void

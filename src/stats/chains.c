@@ -136,16 +136,19 @@ join(struct chains *chains, struct chain *chain, const struct nfs_op *op, bool p
 	}
 }
 
-void
-chains_add(struct chains *chains, const struct nfs_op *op)
+static bool
+is_put_off(const struct nfs_op *op)
 {
-	bool put_off = op_has(op, OP_HAS_STATUS) && op->status == STATUS_DELAY && op->program == PROGRAM_NFS &&
-	    op->version > 2;
+	return op->status == STATUS_DELAY && op_has(op, OP_HAS_STATUS) && op->program == PROGRAM_NFS && op->version > 2;
+}
+
+/* A call that was put off, or while others wait. */
+static void
+follow(struct chains *chains, const struct nfs_op *op, bool put_off)
+{
 	struct likeness likeness;
 	struct chain *chain;
 
-	if (!put_off && chains->pending == NULL)
-		return;
 	chains->calls += put_off;
 	if (!op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST) || op->program != PROGRAM_NFS)
 		return;
@@ -163,6 +166,17 @@ chains_add(struct chains *chains, const struct nfs_op *op)
 		chain = place_of(chains->pending, &likeness);
 	*chain = (struct chain){ .likeness = likeness, .first_ns = op->call_first_ns, .last_ns = op->reply_last_ns,
 		.xid = op->xid, .used = true };
+}
+
+void
+chains_add(struct chains *chains, const struct nfs_op *ops, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		bool put_off = is_put_off(&ops[i]);
+
+		if ((put_off || chains->pending != NULL) && ops[i].outcome == OP_ANSWERED)
+			follow(chains, &ops[i], put_off);
+	}
 }
 
 void

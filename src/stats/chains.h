@@ -25,12 +25,13 @@ void chains_clear(struct chains *chains);
 /* Makes copy, whatever it held, the same with a table of its own. */
 void chains_copy(struct chains *copy, const struct chains *chains);
 /*
- * An answered op, in the order of replies. It is a retry when the same client
- * asks the same of the same file within ten minutes after it was put off: over
- * NFSv3 with the same arguments; the arguments of a COMPOUND change with its
- * SEQUENCE, so that there file, offset, size and length of the arguments count.
+ * Ops, in the order of replies; those that are answered count. One is a retry
+ * when the same client asks the same of the same file within ten minutes after
+ * it was put off: over NFSv3 with the same arguments; the arguments of a
+ * COMPOUND change with its SEQUENCE, so that there file, offset, size and length
+ * of the arguments count.
  */
-void chains_add(struct chains *chains, const struct nfs_op *op);
+void chains_add(struct chains *chains, const struct nfs_op *ops, unsigned count);
 /* Counts only: what is pending in from is not followed further. */
 void chains_merge(struct chains *into, const struct chains *from);
 

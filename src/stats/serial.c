@@ -2,15 +2,12 @@
 
 #include "stats/rows.h"
 
-void
-serial_add(struct serial *serial, const struct nfs_op *op)
+static void
+add_read(struct serial *serial, const struct nfs_op *op)
 {
 	struct serial_file *file;
 	bool follows;
 
-	if (!op_has(op, OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_MOVED | OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST) ||
-	    op->moved_bytes == 0 || !op_reads(op))
-		return;
 	serial->reads++;
 	file = &serial->file[op->file % SERIAL_FILES];
 	follows = file->used && file->file == op->file && file->next_offset == op->file_offset;
@@ -28,6 +25,20 @@ serial_add(struct serial *serial, const struct nfs_op *op)
 		.reply_last_ns = op->reply_last_ns,
 		.used = true,
 	};
+}
+
+void
+serial_add(struct serial *serial, const struct nfs_op *ops, unsigned count)
+{
+	static const uint32_t needed = OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_MOVED | OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct nfs_op *op = &ops[i];
+
+		if (op_has(op, needed) && (op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED) &&
+		    op->moved_bytes > 0 && op_reads(op))
+			add_read(serial, op);
+	}
 }
 
 void

@@ -27,8 +27,8 @@ struct serial {
 	struct serial_file file[SERIAL_FILES];
 };
 
-/* An answered op, in the order of replies. */
-void serial_add(struct serial *serial, const struct nfs_op *op);
+/* Ops, in the order of replies; those that are answered count. */
+void serial_add(struct serial *serial, const struct nfs_op *ops, unsigned count);
 /* Counts only: what was followed in from is not followed further. */
 void serial_merge(struct serial *into, const struct serial *from);
 

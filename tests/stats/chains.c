@@ -29,7 +29,7 @@ add(struct chains *chains, uint32_t xid, uint64_t block, int64_t at_ns, uint32_t
 {
 	struct nfs_op op = read_op(xid, block, at_ns, status);
 
-	chains_add(chains, &op);
+	chains_add(chains, &op, 1);
 }
 
 /* Put off twice, then served: from the first call at 0 to the last reply at 41 ms. Another block meanwhile. */
@@ -67,7 +67,7 @@ Test(chains, what_is_no_retry)
 	add(&chains, 3, 0, 0, 0);		/* sent before the answer */
 	add(&chains, 1, 0, 20 * MS, 0);		/* the same XID */
 	other.client.address[15] ^= 1;		/* another client */
-	chains_add(&chains, &other);
+	chains_add(&chains, &other, 1);
 	add(&chains, 4, 0, INT64_C(601001) * MS, 0);	/* ten minutes and more behind the reply */
 	cr_assert_eq(chains.calls, 1);
 	cr_assert_eq(chains.chains, 0);
@@ -85,8 +85,8 @@ Test(chains, nfs4)
 	first.print.args_len = again.print.args_len = 120;
 	first.print.length_known = again.print.length_known = true;
 	again.print.prefix[0] ^= 1;
-	chains_add(&chains, &first);
-	chains_add(&chains, &again);
+	chains_add(&chains, &first, 1);
+	chains_add(&chains, &again, 1);
 	cr_assert_eq(chains.served, 1);
 	cr_assert_eq(chains.wait_ns, 101 * MS);
 	chains_clear(&chains);
@@ -104,8 +104,8 @@ Test(chains, stamps_that_lie)
 		first.reply_last_ns = 0;
 		again.call_first_ns = 1;
 		again.reply_last_ns = INT64_MAX;
-		chains_add(&chains, &first);
-		chains_add(&chains, &again);
+		chains_add(&chains, &first, 1);
+		chains_add(&chains, &again, 1);
 	}
 	cr_assert_eq(chains.served, 3);
 	cr_assert_eq(chains.wait_ns, INT64_MAX);

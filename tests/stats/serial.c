@@ -20,7 +20,7 @@ add(struct serial *serial, uint64_t file, uint64_t offset, int64_t at_ns)
 {
 	struct nfs_op op = read_op(file, offset, at_ns);
 
-	serial_add(serial, &op);
+	serial_add(serial, &op, 1);
 }
 
 Test(serial, in_turn)
@@ -57,13 +57,13 @@ Test(serial, not_in_turn)
 	cr_assert_eq(serial.sequential, 1);
 	op = read_op(1, 6000, 500);
 	op.procedure = op.operation = PROC_WRITE;
-	serial_add(&serial, &op);
+	serial_add(&serial, &op, 1);
 	op = read_op(1, 6000, 500);
 	op.version = 4;				/* operation 6 of NFSv4 is none that reads */
-	serial_add(&serial, &op);
+	serial_add(&serial, &op, 1);
 	cr_assert_eq(serial.reads, 3);
 	op.operation = 25;
-	serial_add(&serial, &op);
+	serial_add(&serial, &op, 1);
 	cr_assert_eq(serial.in_turn, 1);
 }
 
