@@ -139,6 +139,12 @@ dist_count_rare(struct dist *dist, int64_t value_ns)
 }
 
 void
+dist_add(struct dist *dist, int64_t value_ns)
+{
+	dist_add_here(dist, value_ns);
+}
+
+void
 dist_carry(struct dist *dist, int64_t value_ns)
 {
 	struct place place = place_of(value_ns);

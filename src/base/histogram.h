@@ -85,8 +85,10 @@ dist_count(struct dist *dist, int64_t value_ns, uint32_t *counter)
 }
 
 /* Adds one value in nanoseconds. A dist that is all zero is empty. */
+void dist_add(struct dist *dist, int64_t value_ns);
+/* The same in line, for those who do little else. */
 static inline void
-dist_add(struct dist *dist, int64_t value_ns)
+dist_add_here(struct dist *dist, int64_t value_ns)
 {
 	dist_count(dist, value_ns, dist_counter(dist, dist_bucket(value_ns)));
 }

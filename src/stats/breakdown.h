@@ -17,7 +17,10 @@ struct breakdowns *breakdowns_new(struct row_keys *keys);
 /* The same with memory of its own; keys, borrowed, is a copy of its keys. */
 struct breakdowns *breakdowns_copy(const struct breakdowns *breakdowns, struct row_keys *keys);
 void breakdowns_free(struct breakdowns *breakdowns);
-/* Counts a matched pair: the number of its operation, the bucket of its total_ns, the bytes that it moved (0 when not known). */
+/*
+ * Counts a matched pair: the number of its operation, the bucket of its
+ * total_ns, the bytes that it moved (0 when not known).
+ */
 void breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned bucket,
     uint32_t moved_bytes);
 void breakdowns_merge(struct breakdowns *into, const struct breakdowns *from);

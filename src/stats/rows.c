@@ -114,14 +114,15 @@ op_failed(const struct nfs_op *op)
 
 /* server, client: where the latencies belong that a server's, that a client's capture would have. */
 static inline void
-side_row_time(struct side_row *row, const struct nfs_op *op, uint32_t valid, struct dist *server, struct dist *client)
+side_row_time(struct side_row *row, const struct nfs_op *op, uint32_t valid, struct dist *server,
+    struct dist *client)
 {
 	if ((~valid & (OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST)) == 0)
-		dist_add(server, duration_ns(op->call_last_ns, op->reply_first_ns));
+		dist_add_here(server, duration_ns(op->call_last_ns, op->reply_first_ns));
 	if ((~valid & (OP_HAS_CALL_LAST | OP_HAS_REPLY_LAST)) == 0)
-		dist_add(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
+		dist_add_here(&row->rpc_time, duration_ns(op->call_last_ns, op->reply_last_ns));
 	if ((~valid & (OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST)) == 0)
-		dist_add(client, duration_ns(op->call_first_ns, op->reply_last_ns));
+		dist_add_here(client, duration_ns(op->call_first_ns, op->reply_last_ns));
 }
 
 /* Not all its stamps are known; or it calls back, so that who does is in the server's capture. */
@@ -154,7 +155,8 @@ side_row_add(struct side_row *row, const struct nfs_op *op)
 	else
 		side_row_time(row, op, OP_TIMES, &row->latency[PAIR_SERVER], &row->latency[PAIR_CLIENT]);
 	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST | OP_HAS_PATH) && !op_is_callback(op))
-		dist_add(&row->server_estimate, duration_ns(op->path_ns, duration_ns(op->call_first_ns, op->reply_last_ns)));
+		dist_add_here(&row->server_estimate,
+		    duration_ns(op->path_ns, duration_ns(op->call_first_ns, op->reply_last_ns)));
 }
 
 void
@@ -250,9 +252,9 @@ static inline void
 add_nothing_often(struct dist *dist, int64_t value_ns)
 {
 	if (G_LIKELY(value_ns == 0))
-		dist_add(dist, 0);
+		dist_add_here(dist, 0);
 	else
-		dist_add(dist, value_ns);
+		dist_add_here(dist, value_ns);
 }
 
 void
@@ -263,19 +265,19 @@ matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bu
 	row->count++;
 	row->bytes += moved_bytes;
 	dist_count(&row->total, parts->total_ns, dist_counter(&row->total, bucket));
-	dist_add(&row->server, parts->server_ns);
+	dist_add_here(&row->server, parts->server_ns);
 	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
 		matched_network_differs(row);
-	dist_add(&row->network, parts->network_ns);
+	dist_add_here(&row->network, parts->network_ns);
 	if (row->network_differs)
-		dist_add(&row->network_whole, parts->network_ns + parts->client_ns);
+		dist_add_here(&row->network_whole, parts->network_ns + parts->client_ns);
 	if (parts->client_known)
 		add_nothing_often(&row->client, parts->client_ns);
 	if (parts->retransmit_known)
 		add_nothing_often(&row->retransmit, parts->retransmit_ns);
 	if (parts->aligned) {
-		dist_add(&row->request, parts->request_ns);
-		dist_add(&row->reply, parts->reply_ns);
+		dist_add_here(&row->request, parts->request_ns);
+		dist_add_here(&row->reply, parts->reply_ns);
 		dist_sum(&row->clock_error, parts->clock_error_ns);
 	}
 }

@@ -64,7 +64,10 @@ struct sweep_event {
 	enum sweep_event_kind kind;
 };
 
-/* Takes events of one view in their order, several at a time, but what is missed by itself. It may not call the sweep. */
+/*
+ * Takes events of one view in their order, several at a time, but what is missed
+ * by itself. It may not call the sweep.
+ */
 typedef void sweep_sink_fn(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count);
 
 /*

@@ -29,13 +29,13 @@ transit_add(struct transit *transit, const struct op_pair *pair)
 		return;
 	way_ns = duration_ns(duration_ns(server->call_last_ns, server->reply_last_ns),
 	    duration_ns(client->call_last_ns, client->reply_last_ns));
-	dist_add(&transit->all, way_ns);
+	dist_add_here(&transit->all, way_ns);
 	if (!pair_size(pair, &bytes) || bytes < TRANSIT_DATA_BYTES)
 		return;
 	if (op_reads(op))
-		dist_add(&transit->data[PAIR_CLIENT], way_ns);
+		dist_add_here(&transit->data[PAIR_CLIENT], way_ns);
 	else if (op_writes(op))
-		dist_add(&transit->data[PAIR_SERVER], way_ns);
+		dist_add_here(&transit->data[PAIR_SERVER], way_ns);
 }
 
 void
