@@ -21,7 +21,7 @@ struct batch {
 /* What reports of one capture, or of both, are made from. */
 struct counts {
 	unsigned captures;
-	struct aggregate *part[SIDES];	/* of each capture, as offline */
+	struct aggregate *part[SIDES];	/* of each capture, as offline; but rows, all in the first, lack those of: */
 	struct aggregate *interval;
 };
 
@@ -66,6 +66,7 @@ counts_new(const struct options *options, unsigned captures, enum pair_side side
 		unsigned views = correlation_views(captures, i, side == PAIR_CLIENT ? SIDE_CLIENT : SIDE_SERVER, false, true);
 
 		counts->part[i] = aggregate_new(captures, options->top);
+		aggregate_leave_rows(counts->part[i]);
 		aggregate_watch(counts->part[i], i, views);
 		aggregate_watch(counts->interval, i, views);
 	}
@@ -90,6 +91,14 @@ count(struct counts *counts, unsigned capture, const struct batch *batch)
 		return;
 	aggregate_add_ops(counts->part[capture], capture, batch->op, batch->count);
 	aggregate_add_ops(counts->interval, capture, batch->op, batch->count);
+}
+
+/* Of an interval that is over, before anything is made of it. */
+static void
+take_rows(struct counts *counts)
+{
+	if (counts != NULL)
+		aggregate_take_rows(counts->part[0], counts->interval);
 }
 
 static void
@@ -208,6 +217,7 @@ open_stream(struct tally *tally)
 
 	tally->both = counts_new(config->options, SIDES, config->side);
 	tally->pairs = aggregate_new(SIDES, config->options->top);
+	aggregate_leave_rows(tally->pairs);
 	tally->comparison = comparison_new(&comparison);
 	tally->feed = feed_new_live(&feed, config->wake, config->wake_context);
 }
@@ -447,6 +457,7 @@ tally_report(struct tally *tally, const struct mountstats_delta *counters)
 	    aggregate_new(counts->captures, tally->config.options->top);
 	for (unsigned i = 0; i < counts->captures; i++)
 		parts[i] = aggregate_copy(counts->part[i]);
+	aggregate_take_rows(parts[0], counts->interval);
 	look(snapshot, parts);
 	for (unsigned i = 0; i < counts->captures; i++) {
 		aggregate_finish(parts[i]);
@@ -514,6 +525,8 @@ tally_interval(struct tally *tally, struct interval *interval)
 
 	snapshot->is_interval = true;
 	snapshot->to_ns = interval->to_ns;
+	take_rows(tally->alone);
+	take_rows(tally->both);
 	look(snapshot, to);
 	for (unsigned i = 0; i < counts->captures; i++) {
 		unsigned capture = two ? i : tally->device;

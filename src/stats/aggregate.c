@@ -14,6 +14,7 @@
 struct aggregate {
 	unsigned captures;
 	bool interval;			/* no breakdowns; calls in flight have rows */
+	bool leaves_rows;		/* of sides and pairs, to intervals */
 	struct row_keys keys;
 	struct side_row *(*side)[ROW_KEYS];	/* a capture; NULL where nothing was counted */
 	struct matched_row *matched[ROW_KEYS];
@@ -268,7 +269,8 @@ add_to_side(struct aggregate *aggregate, unsigned capture, const struct nfs_op *
 	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED &&
 	    (op->outcome != OP_IN_FLIGHT || !aggregate->interval))
 		return;
-	side_row_add(side_row(aggregate, capture, row_number_of(&aggregate->keys, op)), op);
+	if (!aggregate->leaves_rows)
+		side_row_add(side_row(aggregate, capture, row_number_of(&aggregate->keys, op)), op);
 	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || op_is_callback(op))
 		return;
 	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
@@ -346,7 +348,8 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 		totals_add(&aggregate->totals, &pair->parts);
 		transit_add(&aggregate->transit[pair->client_capture], pair);
 	}
-	matched_row_add(matched_row(aggregate, number), pair, bucket, moved_bytes);
+	if (!aggregate->leaves_rows)
+		matched_row_add(matched_row(aggregate, number), pair, bucket, moved_bytes);
 	if (pair->parts.total_ns >= slowest_threshold_ns(aggregate->slowest))
 		slowest_add(aggregate->slowest, pair, pair->parts.total_ns);
 }
@@ -393,19 +396,46 @@ aggregate_finish(struct aggregate *aggregate)
 	}
 }
 
+static void
+side_take(struct aggregate *into, unsigned capture, unsigned number, const struct side_row *from)
+{
+	struct side_row *row;
+
+	if (!into->interval && from->count + from->unanswered == 0)
+		return;
+	row = side_row(into, capture, number);
+	side_row_merge(row, from);
+	if (into->interval)
+		return;
+	row->retransmits -= row->in_flight_retransmits;
+	row->in_flight = row->in_flight_retransmits = 0;
+}
+
 void
-aggregate_merge(struct aggregate *into, const struct aggregate *from)
+aggregate_take_rows(struct aggregate *into, const struct aggregate *from)
 {
 	for (unsigned number = 0; number < from->keys.count; number++) {
 		unsigned to = row_number(&into->keys, &from->keys.key[number]);
 
 		for (unsigned i = 0; i < MIN(into->captures, from->captures); i++) {
 			if (from->side[i][number] != NULL)
-				side_row_merge(side_row(into, i, to), from->side[i][number]);
+				side_take(into, i, to, from->side[i][number]);
 		}
 		if (from->matched[number] != NULL)
 			matched_row_merge(matched_row(into, to), from->matched[number]);
 	}
+}
+
+void
+aggregate_leave_rows(struct aggregate *aggregate)
+{
+	aggregate->leaves_rows = true;
+}
+
+void
+aggregate_merge(struct aggregate *into, const struct aggregate *from)
+{
+	aggregate_take_rows(into, from);
 	for (unsigned i = 0; i < MIN(into->captures, from->captures); i++) {
 		flight_merge(&into->flight[i], &from->flight[i]);
 		serial_merge(&into->serial[i], &from->serial[i]);

@@ -47,6 +47,7 @@ struct side_row {
 	uint64_t unanswered;		/* calls with outcome OP_UNANSWERED */
 	uint64_t in_flight;		/* calls with outcome OP_IN_FLIGHT; of an interval's aggregate only */
 	uint64_t retransmits;		/* copies of all these calls after their first */
+	uint64_t in_flight_retransmits;	/* of them, those of calls in flight */
 	uint64_t bytes;			/* moved, where known */
 	uint64_t sized;			/* calls whose moved bytes are known */
 	struct dist latency[2];		/* enum pair_side: as a server's, as a client's capture would have it */
@@ -126,6 +127,13 @@ void aggregate_reset(struct aggregate *aggregate, const int64_t *from_ns);
  * all of it unless told otherwise; before its first op.
  */
 void aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned views);
+/*
+ * From here on its rows are those of intervals, aggregates that are given the
+ * same ops and pairs: a value is put in its place once and not twice.
+ */
+void aggregate_leave_rows(struct aggregate *aggregate);
+/* Adds the rows of an interval at its end, or so far, but for its calls in flight. */
+void aggregate_take_rows(struct aggregate *into, const struct aggregate *from);
 /* Takes a capture's calls in flight out of from, in place of its own. */
 void aggregate_take_concurrency(struct aggregate *aggregate, struct aggregate *from, unsigned capture);
 /* A finished op of one capture (0 the server's, 1.. the clients', as given). */

@@ -142,6 +142,7 @@ side_row_add(struct side_row *row, const struct nfs_op *op)
 	if (G_UNLIKELY(op->outcome != OP_ANSWERED)) {
 		row->unanswered += op->outcome == OP_UNANSWERED;
 		row->in_flight += op->outcome == OP_IN_FLIGHT;
+		row->in_flight_retransmits += op->outcome == OP_IN_FLIGHT ? op->retransmits : 0;
 		return;
 	}
 	row->count++;
@@ -167,6 +168,7 @@ side_row_merge(struct side_row *into, const struct side_row *from)
 	into->unanswered += from->unanswered;
 	into->in_flight += from->in_flight;
 	into->retransmits += from->retransmits;
+	into->in_flight_retransmits += from->in_flight_retransmits;
 	into->bytes += from->bytes;
 	into->sized += from->sized;
 	dist_merge(&into->latency[PAIR_SERVER], &from->latency[PAIR_SERVER]);

@@ -684,6 +684,46 @@ Test(aggregate, merging_is_exact_and_associative)
 	}
 }
 
+/* Two intervals, in the second of which one call is under way, and a procedure that has no other. */
+Test(aggregate, rows_of_intervals_are_those_of_the_whole_but_for_calls_in_flight)
+{
+	struct aggregate *whole = aggregate_new(1, 0), *interval = aggregate_new_interval(1);
+	struct nfs_op read = build_op(PROC_READ, 0, 5000), open = build_op(PROC_READ, 10, 1);
+	struct op_pair pair = build_pair(&read, 3000);
+	const struct side_row *const *rows;
+	unsigned count;
+
+	read.retransmits = 1;
+	open.retransmits = 4;
+	open.outcome = OP_IN_FLIGHT;
+	aggregate_leave_rows(whole);
+	for (unsigned i = 0; i < 2; i++) {
+		aggregate_add_op(whole, 0, &read);
+		aggregate_add_op(interval, 0, &read);
+		aggregate_add_pair(whole, &pair);
+		aggregate_add_pair(interval, &pair);
+		if (i == 1) {
+			aggregate_add_op(interval, 0, &open);
+			open.procedure = open.operation = PROC_GETATTR;
+			aggregate_add_op(interval, 0, &open);
+		}
+		aggregate_take_rows(whole, interval);
+		aggregate_finish(interval);
+		aggregate_reset(interval, &(int64_t){ INT64_MIN });
+	}
+	rows = aggregate_side(whole, 0, &count);
+	cr_assert_eq(count, 1);
+	cr_expect_eq(rows[0]->count, 2);
+	cr_expect_eq(rows[0]->latency[PAIR_SERVER].count, 2);
+	cr_expect_eq(rows[0]->latency[PAIR_SERVER].sum_ns, 10000);
+	cr_expect_eq(rows[0]->retransmits, 2);
+	cr_expect_eq(rows[0]->in_flight, 0);
+	cr_expect_eq(aggregate_matched(whole, &count)[0]->count, 2);
+	cr_expect_eq(aggregate_totals(whole)->matched, 2);
+	aggregate_free(whole);
+	aggregate_free(interval);
+}
+
 Test(aggregate, merging_nothing_changes_nothing)
 {
 	struct aggregate *empty = aggregate_new(2, 25), *one = aggregate_new(2, 25), *same = aggregate_new(2, 25);
