@@ -438,7 +438,7 @@ device_read(struct device *device, device_packet_fn *take, void *context, GError
 	if (is_up(device, &why)) {
 		device->gone_us = 0;
 		if (count == 0)
-			return DEVICE_EMPTIED;
+			return DEVICE_READ;
 		fail(error, "%s: cannot go on capturing: %s", device->name, pcap_geterr(device->pcap));
 		return DEVICE_GONE;
 	}
@@ -448,7 +448,7 @@ device_read(struct device *device, device_packet_fn *take, void *context, GError
 		device->gone_us = now_us;
 	if (now_us - device->gone_us < LAST_BLOCK_US) {
 		g_error_free(why);
-		return DEVICE_EMPTIED;
+		return DEVICE_READ;
 	}
 	g_propagate_error(error, why);
 	return DEVICE_GONE;

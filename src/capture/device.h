@@ -53,8 +53,8 @@ bool device_filters_in_kernel(const struct device *device);
 typedef void device_packet_fn(void *context, const struct packet *packet);
 
 enum device_result {
-	DEVICE_READ,	/* as much as one call may take */
-	DEVICE_EMPTIED,	/* all that was there */
+	DEVICE_READ,	/* as much as one call may take, or nothing came */
+	DEVICE_EMPTIED,	/* all that came */
 	/* The interface went down, lost its link or disappeared, and its last packets were handed over; error is set. */
 	DEVICE_GONE,
 };
