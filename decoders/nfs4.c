@@ -556,6 +556,8 @@ nfs4_read_reply(struct xdr_cursor *body, struct nfs_op *op, nfs4_find_fn *find_r
 			break;
 		if (!goes_with_call(op, seen++, operation)) {
 			op->flags |= OP_OTHER_REPLY;
+			if (!named)
+				forget_preparation(op);
 			return;
 		}
 		if (named)

@@ -447,6 +447,23 @@ Test(nfs4, other_reply)
 	}
 }
 
+/* It names nothing, although it begins as the call does. */
+Test(nfs4, other_reply_of_a_cut_call)
+{
+	enum { UP_TO_GETATTR = 20 };
+	struct body call = { .len = 0 }, reply = { .len = 0 };
+	struct nfs_op op;
+
+	PUT(&call, 0, 0, 3, PUTROOTFH, GETATTR, 0, READ, STATEID, 0, 0, 4096);
+	PUT(&reply, 0, 0, 2, PUTROOTFH, 0, GETFH, 0, 0);
+	op = read_call(&call, UP_TO_GETATTR);
+	cr_assert_eq(op.operation, COMPOUND);
+	read_reply(&reply, reply.len, &op);
+	cr_assert_neq(op.flags & OP_OTHER_REPLY, 0);
+	cr_assert_eq(op.operation, COMPOUND);
+	cr_assert_eq(op.operation_class, OP_CLASS_NONE);
+}
+
 /* HOSTILE 25: what came before an unknown operation is kept, the rest is opaque. */
 Test(nfs4, unknown_operation)
 {
