@@ -303,10 +303,13 @@ static void
 tell(struct sweep *sweep, enum sweep_view view, uint32_t count, int64_t until_ns)
 {
 	struct queue *begins = &sweep->begins[view], *ends = &sweep->ends[view];
-	struct telling telling = { .sweep = sweep, .view = view };
+	struct telling telling;		/* not set here, for its events would be as well */
 	const struct event *begin = begins->event + begins->first, *last = begin + count, *end, *end_last;
 	struct sweep_event *event;
 
+	telling.sweep = sweep;
+	telling.view = view;
+	telling.count = 0;
 	if (G_UNLIKELY(ends->heap_count > 0))
 		queue_until(ends, count > 0 ? max_ns(until_ns, last[-1].at_ns) : until_ns);
 	end = ends->event + ends->first;
