@@ -9,7 +9,9 @@
 #define NFSCORR_NFS_OP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct nfs_said;
 
@@ -32,6 +34,8 @@ enum op_has {
 	OP_HAS_READ_MOST = 1 << 15,
 	OP_HAS_WRITE_MOST = 1 << 16,
 	OP_HAS_CLIENT = 1 << 17,	/* client_ns */
+	/* what is written behind the slot */
+	OP_HAS_RARE = OP_HAS_SLOT_USED | OP_HAS_SLOT_LIMITS | OP_HAS_GRANTED | OP_HAS_READ_MOST | OP_HAS_WRITE_MOST,
 	OP_TIMES = OP_HAS_CALL_FIRST | OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST | OP_HAS_REPLY_LAST,
 };
 
@@ -144,6 +148,8 @@ struct nfs_op {
 	struct arg_print print;
 	/* SEQUENCE (RFC 8881 section 18.46); the callback's own for CB_SEQUENCE (section 20.9) */
 	uint32_t slot, slot_sequence;
+
+	/* From here on what is rarely there, OP_HAS_RARE, and what is for the decoder alone: op_copy() */
 	uint32_t slot_used_highest;		/* sa_highest_slotid: the highest that the caller has in use */
 	uint32_t slot_highest, slot_target;	/* sr_highest_slotid, sr_target_highest_slotid: of the reply */
 	uint32_t slots_granted;			/* CREATE_SESSION's reply: ca_maxrequests of the fore channel (section 18.36) */
@@ -181,6 +187,19 @@ static inline bool
 op_has(const struct nfs_op *op, uint32_t bits)
 {
 	return (op->valid & bits) == bits;
+}
+
+/*
+ * Copies a call that a decoder is done with: without operations, asked and said,
+ * which are undefined in the copy.
+ */
+static inline void
+op_copy(struct nfs_op *copy, const struct nfs_op *op)
+{
+	memcpy(copy, op, offsetof(struct nfs_op, slot_used_highest));
+	if (op->valid & OP_HAS_RARE)
+		memcpy(&copy->slot_used_highest, &op->slot_used_highest,
+		    offsetof(struct nfs_op, operations) - offsetof(struct nfs_op, slot_used_highest));
 }
 
 #endif

@@ -129,9 +129,9 @@ emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *clien
 	pair->has[server_side] = first != NULL;
 	pair->has[!server_side] = client != NULL;
 	if (first != NULL)
-		pair->op[server_side] = *first;
+		op_copy(&pair->op[server_side], first);
 	if (client != NULL)
-		pair->op[!server_side] = *client;
+		op_copy(&pair->op[!server_side], client);
 	if (first != NULL && client != NULL) {
 		share_operation(&pair->op[PAIR_CLIENT], &pair->op[PAIR_SERVER]);
 		share_operation(&pair->op[PAIR_SERVER], &pair->op[PAIR_CLIENT]);

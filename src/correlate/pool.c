@@ -121,7 +121,7 @@ pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *con
 	if (pool->count++ > pool->mask / 2 && pool->mask < LARGEST_INDEX - 1)
 		grow(pool);
 	*own = *waiting;
-	kept->op = *waiting->op;
+	op_copy(&kept->op, waiting->op);
 	own->op = &kept->op;
 	push_front(pool, LINK_EXACT, pool_exact_head(pool, own->tuple, own->call_hash), own, id);
 	if (own->by_content)

@@ -112,7 +112,7 @@ take_op(void *context, const struct nfs_op *op)
 
 	if (batch == NULL)
 		batch = batch_begin(feed);
-	batch->op[batch->count++] = *op;
+	op_copy(&batch->op[batch->count++], op);
 	if (batch->count % ADDED_OPS > 0)
 		return;
 	add_ops(feed, batch);

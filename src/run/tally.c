@@ -117,7 +117,7 @@ count_later(struct tally *tally, unsigned capture, const struct nfs_op *op)
 {
 	struct batch *batch = &tally->batch[capture];
 
-	batch->op[batch->count++] = *op;
+	op_copy(&batch->op[batch->count++], op);
 	if (batch->count == BATCH_OPS)
 		count_batch(tally, capture);
 }

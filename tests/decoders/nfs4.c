@@ -623,3 +623,21 @@ Test(nfs4, callback)
 	cr_assert_eq(op.slot, 0);
 	cr_assert(op_has(&op, OP_HAS_SLOT));
 }
+
+/* Outside of a decoder ops are copied without what is there for it alone. */
+Test(nfs4, a_copy_says_all_that_is_valid)
+{
+	struct nfs_op op = { .xid = 7, .valid = OP_HAS_SLOT | OP_HAS_SLOT_USED | OP_HAS_SLOT_LIMITS | OP_HAS_GRANTED |
+	    OP_HAS_READ_MOST | OP_HAS_WRITE_MOST, .slot = 3, .slot_sequence = 21, .slot_used_highest = 5,
+	    .slot_highest = 63, .slot_target = 31, .slots_granted = 64, .read_most_bytes = 1 << 20,
+	    .write_most_bytes = 1 << 19 };
+	struct nfs_op whole, plain;
+
+	op_copy(&whole, &op);
+	cr_assert_eq(memcmp(&whole, &op, offsetof(struct nfs_op, operations)), 0);
+	op.valid = OP_HAS_SLOT;
+	op_copy(&plain, &op);
+	cr_assert_eq(plain.xid, 7);
+	cr_assert_eq(plain.slot, 3);
+	cr_assert_eq(plain.slot_sequence, 21);
+}
