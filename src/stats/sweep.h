@@ -33,8 +33,9 @@ enum {
 
 /*
  * has: a bit for each view whose stamps are known, one at least. There begin <
- * end, and both are less than 2^62 from 0, but for SWEEP_OPEN; inside begins no
- * earlier than outside.
+ * end, and both are less than 2^62 from 0, but for SWEEP_OPEN. Inside begins no
+ * earlier than outside, save where the capture has but a late copy of the call's
+ * first bytes; it is in order all the same among those that wait.
  */
 struct sweep_call {
 	int64_t begin_ns[SWEEP_VIEWS], end_ns[SWEEP_VIEWS];
