@@ -14,6 +14,7 @@ struct member {
 
 struct source_set {
 	GArray *members;		/* struct member */
+	struct member empty;		/* the first one without packets, while no other is there; no path: none */
 	const struct source_config *config;
 	unsigned at;
 	struct source *reading;		/* of the member at that place; NULL: not open yet */
@@ -59,7 +60,30 @@ keep_trouble(struct source_set *set, GError *error)
 		g_error_free(error);
 }
 
-/* Opens a file and looks at its first packet; in a set a file without packets does not count. */
+/* Files without packets count only if there are no others: then the first of them stands for all. */
+static void
+keep_empty(struct source_set *set, struct member *member)
+{
+	source_free(member->source);
+	member->source = NULL;
+	if (set->empty.path == NULL)
+		set->empty = *member;
+	else
+		member_clear(member);
+}
+
+static void
+settle_empty(struct source_set *set)
+{
+	if (set->members->len > 0 || set->empty.path == NULL) {
+		member_clear(&set->empty);
+		return;
+	}
+	set->all_bytes += set->empty.facts.bytes;
+	g_array_append_val(set->members, set->empty);
+}
+
+/* Opens a file and, in a set, looks at its first packet. */
 static bool
 add_member(struct source_set *set, const char *path, bool alone, GError **error)
 {
@@ -81,7 +105,7 @@ add_member(struct source_set *set, const char *path, bool alone, GError **error)
 		if (result == SOURCE_BROKEN)
 			keep_trouble(set, broken);
 		if (result != SOURCE_PACKET) {
-			member_clear(&member);
+			keep_empty(set, &member);
 			return true;
 		}
 		member.first_ns = first.ts_ns;
@@ -115,6 +139,7 @@ source_set_open(const char *const *paths, const struct source_config *config, GE
 		good &= !g_error_matches(failed, NFSCORR_ERROR, NFSCORR_ERROR_USAGE);
 		keep_trouble(set, failed);
 	}
+	settle_empty(set);
 	if (!good || (!opened && set->trouble != NULL)) {
 		g_propagate_error(error, g_steal_pointer(&set->trouble));
 		source_set_free(set);

@@ -115,6 +115,10 @@ echo "notes" >"$tmp/rotated/b.pcap"
 reports "one that is no capture" 0 "b.pcap: a text file" "RPC calls 500 = answered 500" \
     "$NFSCORR" "$tmp/rotated" "$client"
 
+cp "$server" "$tmp/rotated/b.pcap"
+reports "rotated files of which the filter leaves nothing" 3 "no NFS call was found in $tmp/rotated/a.pcap" \
+    "a.pcap: pcap" "$NFSCORR" --filter='udp port 9' --side=server "$tmp/rotated"
+
 if [ "$(id -u)" -eq 0 ]; then
 	unreadable=$tmp/loop.pcap
 	ln -s loop.pcap "$unreadable"
