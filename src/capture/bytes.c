@@ -198,6 +198,20 @@ bytes_read_more(struct bytes *bytes, size_t want)
 	return true;
 }
 
+bool
+bytes_drain(struct bytes *bytes)
+{
+	uint8_t rest[1 << 14];
+	ssize_t len;
+
+	do {
+		if (bytes->wait != NULL && !bytes->wait(bytes->wait_context, bytes->fd))
+			return false;
+		len = read(bytes->fd, rest, sizeof rest);
+	} while (len > 0 || (len < 0 && errno == EINTR));
+	return true;
+}
+
 const char *
 bytes_lost(struct bytes *bytes)
 {

@@ -63,6 +63,12 @@ bytes_hold(struct bytes *bytes, bool hold)
 }
 
 /*
+ * Nobody wants what follows, but it is read to its end; false: that is not waited
+ * for. What was lent out stays as it is.
+ */
+bool bytes_drain(struct bytes *bytes);
+
+/*
  * At the end: why some of what was lent out may be zeros that the file never
  * had, for a message; NULL: none is. What is still lent out goes.
  */

@@ -30,6 +30,7 @@ struct source {
 	const struct filter *filter;	/* NULL: none */
 	bool is_regular;
 	bool is_stdin;
+	bool is_given_up;	/* its start is not waited for any more */
 	uint64_t frame;			/* of the last packet that was read */
 	_Atomic uint64_t position;
 };
@@ -106,8 +107,10 @@ read_first(struct source *source)
 	while (source->first_len < MAGIC_BYTES) {
 		ssize_t len;
 
-		if (source->config->wait != NULL && !source->config->wait(source->config->wait_context, source->fd))
+		if (source->config->wait != NULL && !source->config->wait(source->config->wait_context, source->fd)) {
+			source->is_given_up = true;
 			return true;
+		}
 		len = read(source->fd, source->first + source->first_len, MAGIC_BYTES - source->first_len);
 
 		if (len < 0 && errno == EINTR)
@@ -130,7 +133,7 @@ open_compressed(struct source *source, GError **error)
 	if (source->decompress == NULL || !read_first(source))
 		return fail(source, error, g_strerror(errno));
 	if (source->first_len == 0) {
-		const char *problem = decompress_problem(source->decompress);
+		const char *problem = source->is_given_up ? NULL : decompress_problem(source->decompress);
 
 		return fail(source, error, problem != NULL ? problem : "empty (0 bytes, compressed)");
 	}
@@ -272,11 +275,16 @@ note_position(struct source *source)
 	atomic_store_explicit(&source->position, position, memory_order_relaxed);
 }
 
-static enum source_result
-broken(const struct source *source, enum file_result result, const char *lost, GError **error)
+/* What was wrong with the compressed file: who unpacks it cannot tell while the pipe is full, or waits for more. */
+static const char *
+unpacking_problem(const struct source *source)
 {
-	const char *problem = source->decompress != NULL ? decompress_problem(source->decompress) : NULL;
+	return source->decompress != NULL && bytes_drain(source->bytes) ? decompress_problem(source->decompress) : NULL;
+}
 
+static enum source_result
+broken(const struct source *source, enum file_result result, const char *lost, const char *problem, GError **error)
+{
 	if (problem != NULL)
 		g_set_error(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT, "%s: %s after packet %" G_GUINT64_FORMAT ": %s",
 		    source->shown, source->facts.compression, source->frame, problem);
@@ -298,14 +306,13 @@ broken(const struct source *source, enum file_result result, const char *lost, G
 static enum source_result
 end(struct source *source, enum file_result result, GError **error)
 {
-	const char *lost = bytes_lost(source->bytes);
+	const char *lost = bytes_lost(source->bytes), *problem = unpacking_problem(source);
 
 	note_position(source);
 	take_facts(source);
-	if (result == FILE_END && lost == NULL &&
-	    (source->decompress == NULL || decompress_problem(source->decompress) == NULL))
+	if (result == FILE_END && lost == NULL && problem == NULL)
 		return SOURCE_END;
-	return broken(source, result, lost, error);
+	return broken(source, result, lost, problem, error);
 }
 
 enum source_result

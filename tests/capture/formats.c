@@ -8,6 +8,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <pcap/dlt.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -739,6 +740,59 @@ Test(compressed, row_34_cut_off)
 		cr_assert(packets > 0 && packets < 60000, "%s: %u", filters[i].name, packets);
 		cr_assert(g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_CUT), "%s", filters[i].name);
 		cr_assert_not_null(strstr(error->message, filters[i].name), "%s", error->message);
+	}
+	g_byte_array_unref(made.bytes);
+}
+
+/* More follows a packet that cannot be than a pipe holds. */
+Test(compressed, broken_inside)
+{
+	struct made made = many_packets(20000);
+
+	memset(made.bytes->data + 16 + 2 * 224 + 4, 0xff, 4);
+	for (size_t i = 0; i < G_N_ELEMENTS(filters); i++) {
+		g_autoptr(GByteArray) packed = compress(made.bytes, filters[i].filter);
+		g_autoptr(GError) error = NULL;
+
+		cr_assert_eq(read_all(opened_as(packed->data, packed->len), &error), 2, "%s", filters[i].name);
+		cr_assert(g_error_matches(error, NFSCORR_ERROR, NFSCORR_ERROR_FAILED), "%s", filters[i].name);
+	}
+	g_byte_array_unref(made.bytes);
+}
+
+static bool
+wait_a_little(void *context, int fd)
+{
+	struct pollfd readable = { .fd = fd, .events = POLLIN };
+
+	(void)context;
+	return poll(&readable, 1, 200) > 0;
+}
+
+/* Whoever fills the pipe is not waited for: neither is the thread that waits for it. */
+Test(compressed, a_pipe_that_is_given_up, .timeout = 60)
+{
+	static const struct source_config config = { .wait = wait_a_little };
+	struct made made = many_packets(20000);
+	g_autoptr(GByteArray) packed = compress(made.bytes, ARCHIVE_FILTER_GZIP);
+	const guint lens[] = { 10, MIN(packed->len, 60000) };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(lens); i++) {
+		g_autofree char *name = NULL;
+		struct source *source;
+		struct packet packet;
+		int ends[2];
+
+		cr_assert_eq(pipe(ends), 0);
+		name = g_strdup_printf("/proc/self/fd/%d", ends[0]);
+		cr_assert_eq(write(ends[1], packed->data, lens[i]), (ssize_t)lens[i]);
+		source = source_open(name, &config, NULL);
+		cr_assert_eq(source != NULL, i > 0);
+		while (source != NULL && source_next(source, &packet, NULL) == SOURCE_PACKET)
+			continue;
+		source_free(source);
+		close(ends[0]);
+		close(ends[1]);
 	}
 	g_byte_array_unref(made.bytes);
 }
