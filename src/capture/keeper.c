@@ -18,11 +18,14 @@ enum { READER_US = 50 * 1000 };	/* after so long it is seen that a FIFO has a re
 
 enum verb { VERB_INPUT, VERB_OUTPUT, VERB_COMMIT, VERB_DROP, VERB_SAVE };
 
+/* All its bytes are sent: none is padding, which nobody sets. */
 struct request {
-	enum verb verb;
+	uint64_t verb;		/* enum verb */
 	uint64_t number;
 	int64_t seconds;
 };
+
+G_STATIC_ASSERT(sizeof(struct request) == 3 * sizeof(uint64_t));
 
 struct reply {
 	int code;		/* 0, or an errno; a descriptor may come along */
@@ -182,7 +185,7 @@ serve(struct keeper *keeper, const struct request *request)
 	if (request->number >= names->len)
 		return -1;
 	name = &g_array_index(names, struct name, request->number);
-	switch (request->verb) {
+	switch ((enum verb)request->verb) {
 	case VERB_INPUT:
 		return open_input(name->path, name->descriptor, &keeper->owner);
 	case VERB_OUTPUT:
