@@ -12,6 +12,7 @@ struct listener {
 	struct device *device;
 	struct source_facts told;
 	struct snaplen snaplen;
+	struct save *files;		/* until the saver has them */
 	struct saver *saver;		/* NULL: nothing is saved */
 	struct keeper_save save_names;
 	struct save_config save;
@@ -92,21 +93,23 @@ open_saved(void *context, uint64_t number, int64_t seconds)
 }
 
 bool
-listener_start(struct listener *listener, const struct save_config *save, struct keeper *keeper, GError **error)
+listener_open_save(struct listener *listener, const struct save_config *save, struct keeper *keeper, GError **error)
 {
-	struct save *files;
-
 	if (save == NULL)
 		return true;
 	listener->save = *save;
 	listener->save.link_type = listener->told.link_type;
 	listener->save_names = (struct keeper_save){ save_name, &listener->save };
 	listener->keeper = keeper;
-	files = save_new(&listener->save, open_saved, listener, error);
-	if (files == NULL)
-		return false;
-	listener->saver = saver_new(files);
-	return true;
+	listener->files = save_new(&listener->save, open_saved, listener, error);
+	return listener->files != NULL;
+}
+
+void
+listener_start(struct listener *listener)
+{
+	if (listener->files != NULL)
+		listener->saver = saver_new(g_steal_pointer(&listener->files));
 }
 
 void
@@ -115,6 +118,7 @@ listener_free(struct listener *listener)
 	if (listener == NULL)
 		return;
 	saver_free(listener->saver);
+	save_free(listener->files);
 	device_free(listener->device);
 	g_free(listener);
 }

@@ -18,8 +18,10 @@ struct listener;
 bool listener_saves(const struct options *options, struct save_config *save);
 /* With the rights that it takes. Errors as device_open. */
 struct listener *listener_new(const struct options *options, struct log *log, GError **error);
-/* Without them, but for a keeper: from here on packets are saved, as save says; NULL: they are not. */
-bool listener_start(struct listener *listener, const struct save_config *save, struct keeper *keeper, GError **error);
+/* Without them, but for a keeper: opens the first file, as save says; NULL: nothing is saved. It may wait for the reader of a pipe. */
+bool listener_open_save(struct listener *listener, const struct save_config *save, struct keeper *keeper, GError **error);
+/* Packets are saved from here on, by a thread of its own. */
+void listener_start(struct listener *listener);
 void listener_free(struct listener *listener);	/* NULL allowed */
 /* Who is told of what; another one than at the start. */
 void listener_set_log(struct listener *listener, struct log *log);

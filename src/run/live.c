@@ -182,13 +182,14 @@ start_all(struct live *live, GError **error)
 	live->ids = ids_new();
 	/* whoever waits here for the reader of a pipe can still be interrupted */
 	live->output = live_output_new(options, live->ids, live->source.keeper, error);
-	if (live->output == NULL || !take_signals(error))
+	if (live->output == NULL ||
+	    !listener_open_save(live->listener, live->saves ? &live->save : NULL, live->source.keeper, error) ||
+	    !take_signals(error))
 		return false;
 	live_output_start(live->output, wake, live);
 	live->log = live_output_log(live->output);
 	listener_set_log(live->listener, live->log);
-	if (!listener_start(live->listener, live->saves ? &live->save : NULL, live->source.keeper, error))
-		return false;
+	listener_start(live->listener);
 	config = (struct tally_config){
 		.options = options,
 		.side = options->side == SIDE_SERVER ? PAIR_SERVER : PAIR_CLIENT,

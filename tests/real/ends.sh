@@ -122,14 +122,24 @@ processes()
 	timeout 60 sh -c 'until [ "$(ip netns pids "$1" | wc -l)" -eq "$2" ]; do :; done' sh "$host" "$1"
 }
 
+# asked COUNT: waits until the program has so often waited for something, as it does while it asks for a reader again and again.
+asked()
+{
+	# shellcheck disable=SC2016 # for the shell that is timed
+	timeout 60 sh -c 'until [ "$(awk "/^voluntary/ { print \$2 }" "/proc/$1/status")" -ge "$2" ]; do :; done' sh "$pid" "$1"
+}
+
 mkfifo "$tmp/records.csv" "$tmp/report"
-for end in TERM:143 KILL:137; do
-	ip netns exec "$host" "$NFSCORR" -i nfs0 --ops="$tmp/records.csv" 2>"$tmp/live.err" &
-	pid=$!
-	processes 2
-	kill "-${end%:*}" "$pid"
-	check "SIG${end%:*} ends a run that waits for the reader of its records" ended "${end#*:}"
-	check "SIG${end%:*}: and the process that opens for it" processes 0
+for option in --ops --write; do
+	for end in TERM:143 KILL:137; do
+		ip netns exec "$host" "$NFSCORR" -i nfs0 "$option=$tmp/records.csv" 2>"$tmp/live.err" &
+		pid=$!
+		processes 2
+		asked 40
+		kill "-${end%:*}" "$pid"
+		check "SIG${end%:*} ends a run that waits for the reader of $option" ended "${end#*:}"
+		check "SIG${end%:*} $option: and the process that opens for it" processes 0
+	done
 done
 live --json --json="$tmp/report"
 kill -USR1 "$pid"
