@@ -117,6 +117,17 @@ open_signals(struct live *live, GError **error)
 	return live->polls[POLL_SIGNALS].fd >= 0 || set_error(error, "signals");
 }
 
+/* Until there is something to report; unlike the end, which nobody has to wait for. */
+static void
+hold_report(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 /* Signals come through a descriptor from here on, in this thread and those that it starts. */
 static bool
 take_signals(GError **error)
@@ -480,6 +491,7 @@ live_run(const struct options *options, struct log *log)
 	GError *error = NULL;
 	int status = EXIT_FAILED;
 
+	hold_report();
 	if (open_all(&live, &error) && start_all(&live, &error)) {
 		log_line(live.log, LOG_NORMAL, "live", "listening on %s", options->interface);
 		live.started_us = g_get_monotonic_time();

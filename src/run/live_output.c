@@ -24,6 +24,11 @@ struct live_output {
 	struct log *log;
 	struct output *ops_output;
 	struct output *json_output;	/* of the next report in a file; NULL: opened when it is written */
+	GThread *json_thread;		/* writes json_text there; NULL: nobody does */
+	char *json_text;
+	size_t json_len;
+	GError *json_error;		/* set by the thread, then json_is_over */
+	gint json_is_over;		/* atomic */
 	FILE *ops_stream;		/* into ops_text */
 	GString *ops_text;		/* whole records once the stream is flushed */
 	struct ops_writer *ops_writer;
@@ -163,6 +168,68 @@ live_output_each(const struct live_output *output)
 	return output->ops_writer != NULL ? note_call : NULL;
 }
 
+/* ---- the report's file ---- */
+
+static gpointer
+write_json(gpointer data)
+{
+	struct live_output *output = data;
+	struct output *file = g_steal_pointer(&output->json_output);
+
+	if (file == NULL)
+		file = output_open(output->keeper, output->options->json_path, &output->json_error);
+	if (file != NULL) {
+		fwrite(output->json_text, 1, output->json_len, output_file(file));
+		output_commit(file, &output->json_error);
+	}
+	g_atomic_int_set(&output->json_is_over, 1);
+	return NULL;
+}
+
+/* Waits until the file is written. */
+static void
+end_json(struct live_output *output)
+{
+	if (output->json_thread == NULL)
+		return;
+	g_thread_join(g_steal_pointer(&output->json_thread));
+	free(g_steal_pointer(&output->json_text));
+	if (output->json_error == NULL)
+		return;
+	log_line(output->log, LOG_QUIET, "live", "%s", output->json_error->message);
+	g_clear_error(&output->json_error);
+	output->failed = true;
+}
+
+/* By a thread of its own, since a disk may be slow. */
+static void
+begin_json(struct live_output *output, const struct report *report)
+{
+	FILE *text;
+
+	if (output->json_thread != NULL && !g_atomic_int_get(&output->json_is_over)) {
+		log_line(output->log, LOG_NORMAL, "live", "%s is still being written: a report is left out",
+		    output->options->json_path);
+		return;
+	}
+	end_json(output);
+	text = open_memstream(&output->json_text, &output->json_len);
+	report_json(report, text);
+	fclose(text);
+	g_atomic_int_set(&output->json_is_over, 0);
+	output->json_thread = g_thread_new("report", write_json, output);
+}
+
+static void
+write_last_json(struct live_output *output, const struct report *report)
+{
+	end_json(output);
+	begin_json(output, report);
+	end_json(output);
+}
+
+/* ---- records ---- */
+
 static void
 hand_over_ops(struct live_output *output)
 {
@@ -187,6 +254,8 @@ live_output_tick(struct live_output *output)
 {
 	if (output->ops != NULL)
 		hand_over_ops(output);
+	if (g_atomic_int_get(&output->json_is_over))
+		end_json(output);
 	log_flush(output->log);
 	if (output->intervals_left_out > output->intervals_told && writer_is_idle(output->out)) {
 		log_line(output->log, LOG_NORMAL, "live", "standard output was not read in time: reports left out: %" PRIu64,
@@ -225,25 +294,6 @@ live_output_interval(struct live_output *output, const struct interval *interval
 	free(text);
 }
 
-static void
-write_json_file(struct live_output *output, const struct report *report)
-{
-	GError *error = NULL;
-	struct output *file = g_steal_pointer(&output->json_output);
-
-	if (file == NULL)
-		file = output_open(output->keeper, output->options->json_path, &error);
-	if (file != NULL) {
-		report_json(report, output_file(file));
-		output_commit(file, &error);
-	}
-	if (error != NULL) {
-		log_line(output->log, LOG_QUIET, "live", "%s", error->message);
-		g_error_free(error);
-		output->failed = true;
-	}
-}
-
 void
 live_output_report(struct live_output *output, const struct report *report, bool last)
 {
@@ -262,10 +312,12 @@ live_output_report(struct live_output *output, const struct report *report, bool
 	free(text);
 	output->page.lines = 0;
 	output->ended |= last;
-	/* a pipe may keep who opens it waiting, and the capture waits for nobody */
-	if (output->options->json_path != NULL &&
-	    (last || keeper_output_kind(output->keeper, output->options->json_path) != KEEPER_STREAM))
-		write_json_file(output, report);
+	/* a pipe gets one report */
+	if (output->options->json_path != NULL && last)
+		write_last_json(output, report);
+	else if (output->options->json_path != NULL &&
+	    keeper_output_kind(output->keeper, output->options->json_path) != KEEPER_STREAM)
+		begin_json(output, report);
 	/* what it holds back itself comes out, too */
 	if (last)
 		g_clear_pointer(&output->ops_writer, ops_writer_free);

@@ -141,6 +141,15 @@ for option in --ops --write; do
 		check "SIG${end%:*} $option: and the process that opens for it" processes 0
 	done
 done
+# What is asked for before anything can be reported is kept in mind.
+ip netns exec "$host" "$NFSCORR" -i nfs0 --json --interval=600 --ops="$tmp/records.csv" >"$tmp/live.out" 2>"$tmp/live.err" &
+pid=$!
+processes 2
+kill -USR1 "$pid"
+cat "$tmp/records.csv" >"$tmp/records" &
+check "a report that was asked for early comes" until_line "$tmp/live.out" nfscorr-report
+kill -INT "$pid"
+check "and the run goes on until it is told to end" ended 3
 live --json --json="$tmp/report"
 kill -USR1 "$pid"
 until_line "$tmp/live.out" nfscorr-report
@@ -175,6 +184,29 @@ check "the run goes on after it" reported "$tmp/so-far.json" '.captures[0].packe
 kill -INT "$pid"
 check "and ends with a report" ended 0
 check "its last report has what came after, too" report '.captures[0].packets == 3262'
+
+# A file that became a pipe nobody reads keeps who writes it waiting, as a file server may.
+live --json --interval=0.2 --json="$tmp/slow.json"
+kill -USR1 "$pid"
+until_line "$tmp/slow.json" nfscorr-report
+rm "$tmp/slow.json"
+mkfifo "$tmp/slow.json"
+kill -USR1 "$pid"
+replay healthy/client.pcap
+check "a file that is not written keeps no capture waiting" until_line "$tmp/live.out" '"proc":"READ"'
+kill -USR1 "$pid"
+check "a report that comes meanwhile is left out" until_line "$tmp/live.err" 'slow.json is still being written'
+kill -INT "$pid"
+exec 4<>"$tmp/slow.json"
+cat <&4 >"$tmp/slow" &
+reader=$!
+exec 4<&-
+check "the end waits for the file" ended 0
+# shellcheck disable=SC2016 # for the shell that is timed
+check "what was late and the last report are there" timeout 60 sh -c \
+    'until jq -es "map(.captures[0].rpc.answered) | length == 2 and .[1] == 500" "$1"; do :; done' sh "$tmp/slow"
+kill "$reader"
+wait "$reader" || :
 
 # ---- a time, a number ----
 
