@@ -26,7 +26,11 @@ pair_sink_fn *live_output_each(const struct live_output *output);
 
 /* One that finds no room is counted and left out. */
 void live_output_interval(struct live_output *output, const struct interval *interval);
-/* On standard output and as a file, a pipe only the last one; last: whatever waits in front of it, and no record follows. */
+/*
+ * On standard output and as a file, a pipe only the last one. One that finds no
+ * room, or its file being written, is left out; last: it is not, whatever waits in
+ * front of it, and no record follows.
+ */
 void live_output_report(struct live_output *output, const struct report *report, bool last);
 /* Hands over what was written so far. Some times a second. */
 void live_output_tick(struct live_output *output);
