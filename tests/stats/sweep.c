@@ -60,42 +60,42 @@ Test(sweep, an_open_call_ends_with_the_last_stamp_of_any)
 	g_string_free(notes, TRUE);
 }
 
-Test(sweep, inside_goes_with_outside)
+static void
+expect_notes(const struct sweep_call *calls, size_t count, const char *expected)
 {
 	GString *notes = g_string_new(NULL);
 	struct sweep *sweep = noting(notes);
-	struct sweep_call calls[] = {
+
+	for (size_t i = 0; i < count; i++)
+		sweep_add(sweep, &calls[i]);
+	sweep_finish(sweep);
+	cr_assert_str_eq(notes->str, expected);
+	sweep_free(sweep);
+	g_string_free(notes, TRUE);
+}
+
+Test(sweep, inside_goes_with_outside)
+{
+	static const struct sweep_call calls[] = {
 		{ .begin_ns = { 2, 5 }, .end_ns = { 9, 7 }, .tag = 1, .has = 3 },
 		{ .begin_ns = { 1, 6 }, .end_ns = { 11, 10 }, .tag = 0, .has = 3 },
 		{ .begin_ns = { 0, 3 }, .end_ns = { 0, 12 }, .tag = 2, .has = 1u << SWEEP_INSIDE },
 	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
-		sweep_add(sweep, &calls[i]);
-	sweep_finish(sweep);
 	/* each view is in order by itself */
-	cr_assert_str_eq(notes->str, "+a@1 +b@2 -b@9 -a@11 +C@3 +B@5 +A@6 -B@7 -A@10 -C@12 ");
-	sweep_free(sweep);
-	g_string_free(notes, TRUE);
+	expect_notes(calls, G_N_ELEMENTS(calls), "+a@1 +b@2 -b@9 -a@11 +C@3 +B@5 +A@6 -B@7 -A@10 -C@12 ");
 }
 
 /* Of its first bytes the capture may have but a late copy. */
 Test(sweep, a_call_that_begins_inside_before_outside_is_in_order)
 {
-	GString *notes = g_string_new(NULL);
-	struct sweep *sweep = noting(notes);
-	struct sweep_call calls[] = {
+	static const struct sweep_call calls[] = {
 		{ .begin_ns = { 4, 4 }, .end_ns = { 9, 7 }, .tag = 0, .has = 3 },
 		{ .begin_ns = { 6, 3 }, .end_ns = { 9, 8 }, .tag = 1, .has = 3 },
 		{ .begin_ns = { 5, 4 }, .end_ns = { 9, 5 }, .tag = 2, .has = 3 },
 	};
 
-	for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
-		sweep_add(sweep, &calls[i]);
-	sweep_finish(sweep);
-	cr_assert_str_eq(notes->str, "+a@4 +c@5 +b@6 -a@9 -b@9 -c@9 +B@3 +C@4 +A@4 -C@5 -A@7 -B@8 ");
-	sweep_free(sweep);
-	g_string_free(notes, TRUE);
+	expect_notes(calls, G_N_ELEMENTS(calls), "+a@4 +c@5 +b@6 -a@9 -b@9 -c@9 +B@3 +C@4 +A@4 -C@5 -A@7 -B@8 ");
 }
 
 /* Whether another view is followed as well changes nothing in this one. */
