@@ -513,3 +513,28 @@ Test(pairing, a_call_without_reply_from_before_the_clock_jumped)
 		cr_assert_eq(matches[MATCH_PARTIAL], 1, "jump %d ms", (int)(jump_ns / NS_PER_MS));
 	}
 }
+
+/* The server's capture has the same call twice, both within the client's, which cannot be of either for sure. */
+Test(pairing, one_call_that_fits_two)
+{
+	enum { CALLS = 600, TWICE = 500 };
+	const struct correlate_config config = { .clients = 1 };
+	unsigned matches[MATCHES] = { 0 };
+	struct correlate *correlate = correlate_new(&config, count_match, matches);
+
+	for (uint32_t xid = 1; xid <= CALLS; xid++) {
+		struct nfs_op server = plain_op(xid, false, 0), client = plain_op(xid, true, 0);
+
+		correlate_push(correlate, 0, &server);
+		if (xid == TWICE) {
+			struct nfs_op again = plain_op(xid, false, 10 * NS_PER_US);
+
+			correlate_push(correlate, 0, &again);
+		}
+		correlate_push(correlate, 1, &client);
+	}
+	correlate_finish(correlate);
+	correlate_free(correlate);
+	cr_assert_eq(matches[MATCH_MATCHED], CALLS - 1);
+	cr_assert_eq(matches[MATCH_AMBIGUOUS], 3);
+}
