@@ -4,6 +4,11 @@
  * to the one before it with the same head, so that nothing is ever removed:
  * what the ring has overwritten is known by its serial number. What is found
  * depends on the packets only, never on the seed.
+ *
+ * Most packets need not be looked for: they go on where their flow was. Sequence
+ * and acknowledgement number of a flow never go back, so that none that came
+ * before can be a copy of a packet that is further than all of them. Such a packet
+ * is noted with its header as it is, and hashed when one is looked for.
  */
 #include "capture/duplicates.h"
 
@@ -21,24 +26,35 @@ enum {
 	DATAGRAM_HASHED = 64,	/* bytes of a datagram's payload: XID, procedure, the beginning of the arguments */
 	RING = 512,		/* packets; a power of two */
 	HEADS = 2048,		/* a power of two; so many that most lead nowhere, which the processor foresees */
+	STEP_MOST = 1 << 21,	/* by which a flow goes on; those in the ring together by so little that one is before another */
 };
+
+G_STATIC_ASSERT(RING < (int)FLOW_FORGOTTEN && RING * (int64_t)STEP_MOST <= INT64_C(1) << 30);
+
+/* Of the TCP header and behind it. */
+enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12, STAMPED = OPTIONS + TIME_STAMPS };
 
 struct entry {
-	uint64_t hash;
+	uint8_t header[STAMPED];	/* of TCP; until it is hashed, with what is marked so */
+	uint64_t hash;		/* until then of the flow */
 	int64_t ts_ns;
-	uint16_t before;	/* serial of an older entry with the same head */
+	uint32_t payload_len;	/* until then */
+	uint32_t number;	/* of the capture point; until then packet.interface */
+	uint16_t ip_id;		/* until then */
+	uint16_t before;	/* serial of an older entry with the same head; from then on */
+	uint8_t direction;	/* until then */
 	uint8_t hops_left;
-	uint8_t kind_and_way;	/* of the capture point: kind | way << 4 */
-	uint32_t number;	/* of the capture point */
+	uint8_t kind_and_way;	/* of the capture point: kind | way << 4; from then on */
 };
 
-/* Many are looked at; more than 24 bytes would cost time. */
-G_STATIC_ASSERT(sizeof(struct entry) == 24);
+/* Every packet writes one. */
+G_STATIC_ASSERT(sizeof(struct entry) == 64);
 
 struct duplicates {
 	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
-	uint16_t serial;	/* of the next entry; starts where 0 is out of the ring; begins again and again */
-	uint16_t heads[HEADS];	/* serials */
+	uint64_t serial;	/* of the next entry; starts where 0 is out of the ring */
+	uint64_t hashed;	/* of the first entry that is not hashed */
+	uint16_t heads[HEADS];	/* serials, which begin again and again */
 	struct entry ring[RING];
 	struct point_pairs pairs;
 };
@@ -49,7 +65,7 @@ duplicates_new(void)
 	struct duplicates *duplicates = g_new0(struct duplicates, 1);
 
 	duplicates->seed = (uint64_t)g_random_int() << 32 | g_random_int();
-	duplicates->serial = RING + 1;
+	duplicates->serial = duplicates->hashed = RING + 1;
 	return duplicates;
 }
 
@@ -68,9 +84,6 @@ fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Of the TCP header and behind it. */
-enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12 };
-
 /*
  * Of all that two copies have in common and two packets have not: addresses and
  * ports (the flow's hash), lengths, and the TCP header. The TTL, the traffic
@@ -82,20 +95,22 @@ enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12 };
  * This is all but the options. *flags goes with them.
  */
 static inline uint64_t
-hash_fixed(uint64_t seed, const struct segment *segment, uint64_t flow_hash, uint64_t *flags)
+hash_fixed(uint64_t seed, const uint8_t *header, uint64_t lengths, uint64_t flow_hash, uint64_t *flags)
 {
-	const uint8_t *header = segment->header;
-	uint64_t lengths = (uint64_t)segment->payload_wire_len << 32 |
-	    (uint64_t)segment->direction << 16 | segment->ip_id;
-
 	*flags = load32(header + FLAGS) | (uint64_t)load16(header + URGENT) << 32;
 	return fold(load64(header + SEQUENCE) ^ seed, (lengths * UINT64_C(0xd6e8feb86659fd93)) ^ flow_hash);
 }
 
-static uint64_t
-hash_any(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
+static inline uint64_t
+lengths_of(uint32_t payload_len, uint8_t direction, uint16_t ip_id)
 {
-	uint64_t flags, fixed = hash_fixed(seed, segment, flow_hash, &flags);
+	return (uint64_t)payload_len << 32 | (uint64_t)direction << 16 | ip_id;
+}
+
+static uint64_t
+hash_any(uint64_t seed, const struct segment *segment, uint64_t lengths, uint64_t flow_hash)
+{
+	uint64_t flags, fixed = hash_fixed(seed, segment->header, lengths, flow_hash, &flags);
 	uint64_t options = XXH3_64bits_withSeed(segment->header + OPTIONS, segment->header_len - OPTIONS, seed);
 
 	return fixed ^ fold(flags ^ ~seed, options ^ flow_hash);
@@ -103,10 +118,10 @@ hash_any(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
 
 /* With 12 bytes of options. */
 static inline uint64_t
-hash_stamped(uint64_t seed, const struct segment *segment, uint64_t flow_hash)
+hash_stamped(uint64_t seed, const uint8_t *header, uint64_t lengths, uint64_t flow_hash)
 {
-	const uint8_t *options = segment->header + OPTIONS;
-	uint64_t flags, fixed = hash_fixed(seed, segment, flow_hash, &flags);
+	const uint8_t *options = header + OPTIONS;
+	uint64_t flags, fixed = hash_fixed(seed, header, lengths, flow_hash, &flags);
 
 	return fixed ^ fold(load64(options) ^ ~seed, load32(options + 8) ^ flags * UINT64_C(0x9e3779b97f4a7c15) ^ flow_hash);
 }
@@ -117,42 +132,60 @@ head_of(struct duplicates *duplicates, uint64_t hash)
 	return &duplicates->heads[hash % HEADS];
 }
 
-/* The latest entry with this hash, of those that a head leads to; NULL: none. */
-static inline const struct entry *
-find(const struct duplicates *duplicates, uint64_t hash, uint16_t head)
+static struct entry *
+entry_of(struct duplicates *duplicates, uint64_t serial)
 {
-	uint16_t before = 0, age = (uint16_t)(duplicates->serial - head);
+	return &duplicates->ring[serial % RING];
+}
+
+/* The entry can be found from now on. */
+static void
+put_in(struct duplicates *duplicates, uint64_t hash, struct capture_point point)
+{
+	struct entry *entry = entry_of(duplicates, duplicates->hashed);
+	uint16_t *head = head_of(duplicates, hash);
+
+	entry->hash = hash;
+	entry->before = *head;
+	entry->kind_and_way = (uint8_t)(point.kind | point.way << 4);
+	entry->number = point.number;
+	*head = (uint16_t)duplicates->hashed++;
+}
+
+/* All that are in the ring, whose turn it is now that one is looked for. */
+static void
+hash_noted(struct duplicates *duplicates)
+{
+	if (duplicates->serial - duplicates->hashed > RING)
+		duplicates->hashed = duplicates->serial - RING;
+	while (duplicates->hashed < duplicates->serial) {
+		const struct entry *entry = entry_of(duplicates, duplicates->hashed);
+		uint64_t lengths = lengths_of(entry->payload_len, entry->direction, entry->ip_id);
+
+		put_in(duplicates, hash_stamped(duplicates->seed, entry->header, lengths, entry->hash),
+		    point_of_interface(entry->number));
+	}
+}
+
+/* The latest entry with this hash; NULL: none. All are hashed. */
+static const struct entry *
+find(struct duplicates *duplicates, uint64_t hash)
+{
+	uint16_t serial = (uint16_t)duplicates->serial, before = 0, age = (uint16_t)(serial - *head_of(duplicates, hash));
 
 	/*
 	 * A head that was not used for a round of the serials leads to any entry:
 	 * it has another hash, and what does not lead further back leads nowhere.
 	 */
 	while (age > before && age <= RING) {
-		const struct entry *entry = &duplicates->ring[(uint16_t)(duplicates->serial - age) % RING];
+		const struct entry *entry = entry_of(duplicates, (uint16_t)(serial - age));
 
 		if (entry->hash == hash)
 			return entry;
 		before = age;
-		age = (uint16_t)(duplicates->serial - entry->before);
+		age = (uint16_t)(serial - entry->before);
 	}
 	return NULL;
-}
-
-static inline void
-remember(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, uint8_t hops_left,
-    struct capture_point point)
-{
-	uint16_t *head = head_of(duplicates, hash);
-
-	duplicates->ring[duplicates->serial % RING] = (struct entry){
-		.hash = hash,
-		.ts_ns = packet->ts_ns,
-		.before = *head,
-		.hops_left = hops_left,
-		.kind_and_way = (uint8_t)(point.kind | point.way << 4),
-		.number = point.number,
-	};
-	*head = duplicates->serial++;
 }
 
 /* A packet with the hash of this one came earlier, and is kept. */
@@ -173,44 +206,100 @@ static bool
 seen(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, uint8_t hops_left, int64_t window_ns)
 {
 	struct capture_point point = point_of(packet);
-	const struct entry *entry = find(duplicates, hash, *head_of(duplicates, hash));
+	const struct entry *found;
+	struct entry *entry;
 
+	hash_noted(duplicates);
+	found = find(duplicates, hash);
 	/* it decides: those before it are further away */
-	if (entry != NULL && packet->ts_ns - entry->ts_ns >= -window_ns && packet->ts_ns - entry->ts_ns <= window_ns) {
-		count_copy(duplicates, entry, point, hops_left);
+	if (found != NULL && packet->ts_ns - found->ts_ns >= -window_ns && packet->ts_ns - found->ts_ns <= window_ns) {
+		count_copy(duplicates, found, point, hops_left);
 		return true;
 	}
-	remember(duplicates, hash, packet, hops_left, point);
+	entry = entry_of(duplicates, duplicates->serial++);
+	entry->ts_ns = packet->ts_ns;
+	entry->hops_left = hops_left;
+	put_in(duplicates, hash, point);
 	return false;
 }
 
-static __attribute__((noinline)) bool
-seen_any(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash)
+/*
+ * A packet is remembered that did not simply go on. Where it is from elsewhere, or
+ * where others of its flow may be is not known, nothing is proven until those are
+ * out of the ring.
+ */
+static void
+follow(struct flow_hash *flow, uint32_t progress)
 {
-	uint64_t hash = segment->header_len == OPTIONS + TIME_STAMPS ?
-	    hash_stamped(duplicates->seed, segment, flow_hash) : hash_any(duplicates->seed, segment, flow_hash);
+	uint32_t ahead = progress - flow->progress;
 
-	return seen(duplicates, hash, segment->packet, segment->hops_left, segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS);
+	if (flow->unproven >= FLOW_FORGOTTEN || ahead + STEP_MOST > 2 * STEP_MOST) {
+		flow->unproven = flow->unproven == FLOW_NEW ? 0 : RING;
+		flow->progress = progress;
+		return;
+	}
+	if (ahead <= STEP_MOST)
+		flow->progress = progress;
+	if (flow->unproven > 0)
+		flow->unproven--;
+}
+
+static uint32_t
+progress_of(const struct segment *segment)
+{
+	return segment->seq + segment->ack + segment->payload_wire_len;
+}
+
+static G_GNUC_NO_INLINE bool
+seen_any(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
+{
+	uint64_t lengths = lengths_of(segment->payload_wire_len, segment->direction, segment->ip_id);
+	uint64_t hash = segment->header_len == STAMPED ?
+	    hash_stamped(duplicates->seed, segment->header, lengths, flow->seeded) :
+	    hash_any(duplicates->seed, segment, lengths, flow->seeded);
+
+	if (seen(duplicates, hash, segment->packet, segment->hops_left, segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS))
+		return true;
+	/* numbers begin anew behind it, and it is always looked for */
+	if ((segment->flags & TCP_SYN) == 0)
+		follow(flow, progress_of(segment));
+	return false;
+}
+
+/* Remembers a packet that is not to be looked for. */
+static inline void
+note(struct duplicates *duplicates, const struct segment *segment, const struct flow_hash *flow)
+{
+	struct entry *entry = entry_of(duplicates, duplicates->serial++);
+
+	memcpy(entry->header, segment->header, STAMPED);
+	entry->hash = flow->seeded;
+	entry->ts_ns = segment->packet->ts_ns;
+	entry->payload_len = segment->payload_wire_len;
+	entry->number = segment->packet->interface;
+	entry->ip_id = segment->ip_id;
+	entry->direction = segment->direction;
+	entry->hops_left = segment->hops_left;
 }
 
 bool
-duplicates_seen(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash)
+duplicates_seen(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
 {
-	const struct packet *packet = segment->packet;
+	uint32_t progress = progress_of(segment);
+	bool goes_on = progress - flow->progress - 1 < STEP_MOST && flow->unproven == 0 && (segment->flags & TCP_SYN) == 0;
 
 	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
-	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)))
+	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST))) {
+		if (goes_on)
+			flow->progress = progress;
 		return false;
-	/* nearly all packets: with time stamps, and never seen */
-	if (G_LIKELY(segment->header_len == OPTIONS + TIME_STAMPS && !point_is_cooked(packet))) {
-		uint64_t hash = hash_stamped(duplicates->seed, segment, flow_hash);
-
-		if (G_LIKELY(find(duplicates, hash, *head_of(duplicates, hash)) == NULL)) {
-			remember(duplicates, hash, packet, segment->hops_left, point_of_file(packet));
-			return false;
-		}
 	}
-	return seen_any(duplicates, segment, flow_hash);
+	if (G_LIKELY(goes_on && segment->header_len == STAMPED && !point_is_cooked(segment->packet))) {
+		flow->progress = progress;
+		note(duplicates, segment, flow);
+		return false;
+	}
+	return seen_any(duplicates, segment, flow);
 }
 
 bool

@@ -10,6 +10,7 @@
 #define CAPTURE_DUPLICATES_H
 
 #include "capture/datagram.h"
+#include "capture/flow_hash.h"
 #include "capture/point.h"
 #include "capture/segment.h"
 
@@ -17,8 +18,11 @@ struct duplicates;
 
 struct duplicates *duplicates_new(void);
 void duplicates_free(struct duplicates *duplicates);
-/* True when the packet of this segment was seen before; then it is to be ignored. flow_hash: of its key, not to be foreseen. */
-bool duplicates_seen(struct duplicates *duplicates, const struct segment *segment, uint64_t flow_hash);
+/*
+ * True when the packet of this segment was seen before; then it is to be ignored.
+ * flow: of its key and direction; its seeded hash is not to be foreseen.
+ */
+bool duplicates_seen(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow);
 /* The same of a piece of a UDP datagram. RPC sends nothing again so soon, with or without an identification. */
 bool duplicates_seen_datagram(struct duplicates *duplicates, const struct datagram *datagram);
 /* Where the copies that were recognised are from; borrowed. */

@@ -34,13 +34,15 @@ is_same(const struct flow_hash *hash, uint8_t version, const uint8_t *addresses)
 static void
 learn(struct flow_hash *hash, uint64_t seed, const uint8_t *ports, const struct ip_header *ip)
 {
+	hash->unproven = hash->version == 0 ? FLOW_NEW : FLOW_FORGOTTEN;
+	hash->progress = 0;
 	hash->version = ip->version;
 	hash->direction = flow_key_make(&hash->key, ip, load_be16(ports), load_be16(ports + 2));
-	hash->fixed = (uint32_t)(XXH3_64bits(&hash->key, sizeof hash->key) >> 32);
+	hash->fixed = (uint8_t)(XXH3_64bits(&hash->key, sizeof hash->key) >> 56);
 	hash->seeded = XXH3_64bits_withSeed(&hash->key, sizeof hash->key, seed);
 }
 
-const struct flow_hash *
+struct flow_hash *
 flow_hash_of(struct flow_hashes *hashes, uint8_t version, const uint8_t *addresses, const uint8_t *ports)
 {
 	const struct ip_header ip = {

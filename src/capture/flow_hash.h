@@ -12,14 +12,19 @@
 struct flow_hash {
 	uint64_t addresses;	/* as packets have them: of IPv4 the source and the destination, of IPv6 both folded */
 	uint32_t ports;		/* in the same way */
-	uint32_t fixed;		/* the same in every run: for what order depends on */
+	uint8_t version;	/* of IP; 0: nothing is remembered here */
+	uint8_t fixed;		/* the same in every run: for what order depends on */
+	uint16_t direction : 1;	/* as segment.direction */
+	uint16_t unproven : 15;	/* duplicates.c: packets until progress proves something, or one of these: */
 	uint64_t seeded;	/* by chance: captures are hostile, and their keys must not choose a place in a table */
 	struct flow_key key;
-	uint8_t version;	/* of IP; 0: nothing is remembered here */
-	uint8_t direction;	/* as segment.direction */
+	uint32_t progress;	/* duplicates.c: the furthest that a packet came */
 };
 
-enum { FLOW_HASHES = 128 };	/* a power of two */
+/* flow_hash.unproven, when no packet was looked at since it was made: of its key there was none before, or there may be. */
+enum { FLOW_NEW = 0x7fff, FLOW_FORGOTTEN = 0x7ffe };
+
+enum { FLOW_HASHES = 1024 };	/* a power of two */
 
 /* Begins as zeros but for the seed. */
 struct flow_hashes {
@@ -32,7 +37,7 @@ struct flow_hashes {
  * header, its ports as they follow one another in the next. Borrowed until the
  * next call.
  */
-const struct flow_hash *flow_hash_of(struct flow_hashes *hashes, uint8_t version, const uint8_t *addresses,
+struct flow_hash *flow_hash_of(struct flow_hashes *hashes, uint8_t version, const uint8_t *addresses,
     const uint8_t *ports);
 
 /* Flows that share a place cost two hashes each time, no more. */
@@ -45,12 +50,12 @@ flow_hash_place(uint64_t addresses, uint32_t ports)
 }
 
 /* The same of IPv4, if it is remembered; else NULL. */
-static inline const struct flow_hash *
-flow_hash_known(const struct flow_hashes *hashes, const uint8_t addresses[8], const uint8_t ports[4])
+static inline struct flow_hash *
+flow_hash_known(struct flow_hashes *hashes, const uint8_t addresses[8], const uint8_t ports[4])
 {
 	uint64_t both_addresses = load64(addresses);
 	uint32_t both_ports = load32(ports);
-	const struct flow_hash *hash = &hashes->last[flow_hash_place(both_addresses, both_ports)];
+	struct flow_hash *hash = &hashes->last[flow_hash_place(both_addresses, both_ports)];
 
 	return hash->addresses == both_addresses && hash->ports == both_ports && hash->version == 4 ? hash : NULL;
 }

@@ -16,7 +16,7 @@ way_of(unsigned packet_type)
 struct capture_point
 point_of(const struct packet *packet)
 {
-	struct capture_point point = point_of_file(packet);
+	struct capture_point point = point_of_interface(packet->interface);
 
 	if (packet->link_type == DLT_LINUX_SLL) {
 		point.way = way_of(load_be16(packet->data));

@@ -33,15 +33,15 @@ point_is_cooked(const struct packet *packet)
 	return packet->link_type == DLT_LINUX_SLL || packet->link_type == DLT_LINUX_SLL2;
 }
 
-/* Of one that is not cooked. */
+/* By packet.interface, of one that is not cooked. */
 static inline struct capture_point
-point_of_file(const struct packet *packet)
+point_of_interface(uint32_t interface)
 {
 	struct capture_point point = { .kind = POINT_UNKNOWN };
 
-	if (packet->interface > 0) {
+	if (interface > 0) {
 		point.kind = POINT_OF_FILE;
-		point.number = packet->interface - 1;
+		point.number = interface - 1;
 	}
 	return point;
 }

@@ -259,17 +259,17 @@ read_ipv6(const struct packet *packet, uint32_t at, struct segment *segment)
 }
 
 static inline enum segment_result
-take_flow(struct segment *segment, const struct flow_hash *flow, const struct flow_hash **hash)
+take_flow(struct segment *segment, struct flow_hash *flow, struct flow_hash **hash)
 {
 	*hash = flow;
-	segment->key = flow->key;
+	segment->key = &flow->key;
 	segment->direction = flow->direction;
 	return SEGMENT_TCP;
 }
 
 static __attribute__((noinline)) enum segment_result
 parse_known_any(const struct packet *packet, struct flow_hashes *hashes, struct segment *segment,
-    const struct flow_hash **hash)
+    struct flow_hash **hash)
 {
 	struct ip_header ip;
 	uint32_t at = ip_at(packet);
@@ -285,13 +285,13 @@ parse_known_any(const struct packet *packet, struct flow_hashes *hashes, struct 
 
 enum segment_result
 segment_parse_known(const struct packet *packet, struct flow_hashes *hashes, struct segment *segment,
-    const struct flow_hash **hash)
+    struct flow_hash **hash)
 {
 	uint32_t at = ip_at(packet);
 
 	if (G_LIKELY(at > 0 && read_ipv4(packet, at, segment))) {
 		/* the addresses are right in front of the ports */
-		const struct flow_hash *flow = flow_hash_known(hashes, segment->header - 8, segment->header);
+		struct flow_hash *flow = flow_hash_known(hashes, segment->header - 8, segment->header);
 
 		if (G_LIKELY(flow != NULL))
 			return take_flow(segment, flow, hash);
@@ -300,14 +300,15 @@ segment_parse_known(const struct packet *packet, struct flow_hashes *hashes, str
 }
 
 enum segment_result
-segment_parse(const struct packet *packet, struct segment *segment)
+segment_parse(const struct packet *packet, struct segment *segment, struct flow_key *key)
 {
 	struct ip_header ip;
 	enum segment_result result = read_any(packet, segment, &ip);
 
-	if (result == SEGMENT_TCP)
-		segment->direction = flow_key_make(&segment->key, &ip, load_be16(segment->header),
-		    load_be16(segment->header + 2));
+	if (result == SEGMENT_TCP) {
+		segment->key = key;
+		segment->direction = flow_key_make(key, &ip, load_be16(segment->header), load_be16(segment->header + 2));
+	}
 	return result;
 }
 

@@ -51,7 +51,7 @@ flow_key_same(const struct flow_key *a, const struct flow_key *b)
 
 struct segment {
 	const struct packet *packet;	/* borrowed */
-	struct flow_key key;
+	const struct flow_key *key;	/* borrowed from what parsed it */
 	uint8_t direction;		/* 0: sent by endpoint 0 of the key, 1: by endpoint 1 */
 	uint8_t flags;			/* enum tcp_flag */
 	uint16_t window;		/* as on the wire, unscaled */
@@ -79,17 +79,17 @@ enum segment_result {
 
 /*
  * Reads link, network and transport headers; bounded depth, no allocation, no
- * state. The segment is set after SEGMENT_TCP only. Of tunnelled packets it is
- * the innermost that counts.
+ * state. The segment is set after SEGMENT_TCP only, and its key to the one given.
+ * Of tunnelled packets it is the innermost that counts.
  */
-enum segment_result segment_parse(const struct packet *packet, struct segment *segment);
+enum segment_result segment_parse(const struct packet *packet, struct segment *segment, struct flow_key *key);
 
 struct flow_hash;
 struct flow_hashes;
 
-/* The same with the hashes of its key, borrowed until the next call. It is quick for what nearly all packets are. */
+/* The same with the hashes of its key, both borrowed until the next call. It is quick for what nearly all packets are. */
 enum segment_result segment_parse_known(const struct packet *packet, struct flow_hashes *hashes,
-    struct segment *segment, const struct flow_hash **hash);
+    struct segment *segment, struct flow_hash **hash);
 
 /* The link types that segment_parse knows. */
 bool segment_knows_link(int link_type);

@@ -19,7 +19,7 @@
 #include <xxhash.h>
 
 enum {
-	SHARD_SHIFT = 32 - 6,
+	SHARD_SHIFT = 8 - 6,
 	TICK_NS = 2 * NS_PER_MS,
 	TICK_SOON_NS = 100 * NS_PER_US,		/* while a connection waits */
 	RECONNECTING_CALLS = 4096,
@@ -29,7 +29,7 @@ enum {
 	AHEAD = 4,			/* packets that are fetched in front of their turn */
 };
 
-G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (32 - SHARD_SHIFT));
+G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (8 - SHARD_SHIFT));
 
 struct shard {
 	struct calls *calls;
@@ -335,17 +335,17 @@ tick(struct pipeline *pipeline)
 }
 
 static inline __attribute__((always_inline)) void
-take_segment(struct pipeline *pipeline, const struct segment *segment, const struct flow_hash *hash)
+take_segment(struct pipeline *pipeline, const struct segment *segment, struct flow_hash *hash)
 {
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
 	struct stream *stream = pipeline->shard[hash->fixed >> SHARD_SHIFT].stream;
 
-	if (G_UNLIKELY(duplicates_seen(pipeline->duplicates, segment, hash->seeded))) {
+	if (G_UNLIKELY(duplicates_seen(pipeline->duplicates, segment, hash))) {
 		pipeline->facts.duplicate_packets++;
 		return;
 	}
 	if (segment->payload_wire_len > 0)
-		lines_add(pipeline->lines, &segment->key, segment->direction, segment->packet, segment->payload_wire_len);
+		lines_add(pipeline->lines, segment->key, segment->direction, segment->packet, segment->payload_wire_len);
 	stream_push(stream, segment, hash->seeded, pipeline->taken);
 	if (stream_waits(stream))
 		pipeline->next_tick_ns = MIN(pipeline->next_tick_ns, pipeline->newest_ns + TICK_SOON_NS);
@@ -367,7 +367,7 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 	}
 	lines_add(pipeline->lines, &datagram.key, datagram.direction, packet, datagram.wire_len);
 	/* Not by the ports, which only the first fragment of a datagram has. */
-	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> 32 >> SHARD_SHIFT;
+	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> 56 >> SHARD_SHIFT;
 	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hashes.seed);
 	datagrams_push(pipeline->shard[shard].datagrams, &datagram, hash, pipeline->taken);
 }
@@ -375,7 +375,7 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 static void
 take_fragment(struct pipeline *pipeline, const struct packet *packet)
 {
-	const struct flow_hash *hash;
+	struct flow_hash *hash;
 	struct segment segment;
 	struct packet whole;
 
@@ -409,7 +409,7 @@ take_other(struct pipeline *pipeline, const struct packet *packet, enum segment_
 static inline void
 take_packet(struct pipeline *pipeline, const struct packet *packet)
 {
-	const struct flow_hash *hash;
+	struct flow_hash *hash;
 	struct segment segment;
 	enum segment_result result;
 

@@ -87,7 +87,7 @@ open_connection(struct stream *stream, struct connection *connection, const stru
 	stream->counters.connections++;
 	tcp_open(stream, connection);
 	/* others are recognised by content: from their first bytes, or at a segment's start */
-	connection->expected = stream_expects(&stream->sink, &segment->key, false);
+	connection->expected = stream_expects(&stream->sink, segment->key, false);
 	connection->phase = connection->expected || segment->flags & TCP_SYN ?
 	    CONNECTION_TRACKED : CONNECTION_PROBED;
 }
@@ -99,13 +99,13 @@ find_connection(struct stream *stream, const struct segment *segment, uint64_t h
 	struct connection *evicted, *connection;
 	bool made;
 
-	connection = flow_table_get(stream->flows, &segment->key, hash, &made, &evicted);
+	connection = flow_table_get(stream->flows, segment->key, hash, &made, &evicted);
 	if (connection == NULL) {
 		stream->counters.evicted_connections++;
 		tcp_close(stream, evicted, segment->packet->ts_ns, END_BY_EVICTION);
 		stream_forget(stream, evicted);
 		flow_table_remove(stream->flows, evicted);
-		connection = flow_table_get(stream->flows, &segment->key, hash, &made, &evicted);
+		connection = flow_table_get(stream->flows, segment->key, hash, &made, &evicted);
 	}
 	if (made)
 		open_connection(stream, connection, segment);

@@ -129,17 +129,19 @@ build_parse(const struct build *build, uint32_t cap_len, struct segment *segment
 	struct packet packet = build_packet(build, cap_len, 0);
 	g_autofree uint8_t *exact = g_malloc(MAX(cap_len, 1));
 	struct flow_hashes hashes = { 0 };
-	const struct flow_hash *hash;
+	struct flow_hash *hash;
 	struct segment known;
+	struct flow_key key;
 	enum segment_result result;
 
 	/* The end matters: an empty packet's bytes begin where its memory ends. */
 	packet.data = cap_len > 0 ? exact : exact + 1;
 	memcpy(exact, build->data, cap_len);
-	result = segment_parse(&packet, segment);
+	result = segment_parse(&packet, segment, &key);
 	cr_assert_eq(segment_parse_known(&packet, &hashes, &known, &hash), result);
 	if (result == SEGMENT_TCP) {
 		segment->packet = NULL;
+		segment->key = NULL;
 		segment->header = build->data + (segment->header - packet.data);
 		segment->payload = build->data + (segment->payload - packet.data);
 	}

@@ -46,7 +46,7 @@ struct packet build_packet(const struct build *build, uint32_t cap_len, int64_t 
 /*
  * Parses the packet cut to cap_len bytes, out of memory of just that size, so
  * that the address sanitizer sees every byte too much. The segment's pointers
- * lead into build.
+ * lead into build; it has no key.
  */
 enum segment_result build_parse(const struct build *build, uint32_t cap_len,
     struct segment *segment);

@@ -67,8 +67,9 @@ check_whole(const struct packet *whole, uint32_t payload_cap_len)
 {
 	struct build all = segment_bytes();
 	struct segment segment;
+	struct flow_key key;
 
-	cr_assert_eq(segment_parse(whole, &segment), SEGMENT_TCP);
+	cr_assert_eq(segment_parse(whole, &segment, &key), SEGMENT_TCP);
 	cr_assert_eq(segment.seq, 0x11223344);
 	cr_assert_eq(segment.payload_wire_len, SEGMENT_LEN - 20);
 	cr_assert_eq(segment.payload_cap_len, payload_cap_len);

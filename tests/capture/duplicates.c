@@ -1,6 +1,5 @@
 /* What is the same packet twice, and what is another one; where the copies are from. */
 #include <criterion/criterion.h>
-#include <xxhash.h>
 #include <glib.h>
 #include <pcap/dlt.h>
 
@@ -13,11 +12,13 @@
 enum { STAMP_AT = 20 + 4 };
 
 static struct duplicates *table;
+static struct flow_hashes hashes;
 
 static void
 make_table(void)
 {
 	table = duplicates_new();
+	hashes = (struct flow_hashes){ 0 };
 }
 
 static void
@@ -34,10 +35,11 @@ seen_on(const struct build *build, int64_t ts_ns, uint32_t interface)
 {
 	struct packet packet = build_packet(build, build->len, ts_ns);
 	struct segment segment;
+	struct flow_hash *flow;
 
 	packet.interface = interface;
-	cr_assert_eq(segment_parse(&packet, &segment), SEGMENT_TCP);
-	return duplicates_seen(table, &segment, XXH3_64bits(&segment.key, sizeof segment.key));
+	cr_assert_eq(segment_parse_known(&packet, &hashes, &segment, &flow), SEGMENT_TCP);
+	return duplicates_seen(table, &segment, flow);
 }
 
 static bool
@@ -75,8 +77,8 @@ seen_changed(unsigned version, uint32_t at)
 
 	second = first;
 	second.data[ip_at + at] ^= 1;
-	duplicates_free(table);
-	table = duplicates_new();
+	free_table();
+	make_table();
 	cr_assert_not(seen_at(&first, 0));
 	return seen_at(&second, 1000);
 }
@@ -187,8 +189,8 @@ seen_after(unsigned between)
 	struct build build, other;
 	uint32_t ip_at = build_stamped(&build, "0800", 4);
 
-	duplicates_free(table);
-	table = duplicates_new();
+	free_table();
+	make_table();
 	other = build;
 	cr_assert_not(seen_at(&build, 0));
 	for (unsigned i = 1; i <= between; i++) {
@@ -232,6 +234,53 @@ Test(duplicates, row_22_a_mirrored_stream)
 		}
 	}
 	cr_assert_eq(duplicates, PACKETS);
+}
+
+/*
+ * What a plain look at the last 512 packets finds, is found: of many flows, more
+ * than are remembered, which mostly go on, go back, begin anew somewhere and are
+ * captured again after a while.
+ */
+Test(duplicates, what_goes_on_is_no_copy_and_all_others_are_looked_for)
+{
+	enum { PACKETS = 40000, LAST = 512, KEPT = 1024 };
+	g_autoptr(GRand) rand = g_rand_new_with_seed(3);
+	g_autofree struct build *kept = g_new0(struct build, KEPT);
+	g_autofree uint32_t *seq = g_new0(uint32_t, 1 << 16);
+	uint32_t ip_at = build_stamped(&kept[0], "0800", 4), tcp_at = ip_at + 20;
+	unsigned copies = 0, count = 0;
+
+	for (unsigned i = 0; i < PACKETS; i++) {
+		struct build build = kept[0];
+		bool expected = false;
+		uint16_t flow = (uint16_t)(i / 5000 % 2 == 0 ? g_rand_int_range(rand, 0, 3) : g_rand_int_range(rand, 0, 3000));
+
+		if (count > 0 && g_rand_int_range(rand, 0, 4) == 0) {
+			build = kept[(count - 1 - (unsigned)g_rand_int_range(rand, 0, MIN((gint32)count, 600))) % KEPT];
+		} else {
+			int way = g_rand_int_range(rand, 0, 200);
+			uint32_t number;
+
+			seq[flow] += way == 0 ? g_rand_int(rand) : way < 10 ? (uint32_t)-g_rand_int_range(rand, 0, 3000) :
+			    way < 14 ? 0 : way == 14 ? 3 << 20 : (uint32_t)g_rand_int_range(rand, 1, 1 << 14);
+			number = GUINT32_TO_BE(seq[flow]);
+			memcpy(build.data + tcp_at + 2, &flow, sizeof flow);
+			memcpy(build.data + tcp_at + (i % 2 == 0 ? 4 : 8), &number, sizeof number);
+			build.data[tcp_at + 13] = (uint8_t)(way == 20 ? TCP_SYN : TCP_ACK);
+			build.data[ip_at + 5] = (uint8_t)g_rand_int_range(rand, 0, 3);
+		}
+		for (unsigned j = 0; j < MIN(count, LAST); j++) {
+			const struct build *other = &kept[(count - 1 - j) % KEPT];
+
+			expected |= memcmp(other->data + ip_at, build.data + ip_at, tcp_at + STAMP_AT + 8 - ip_at) == 0;
+		}
+		cr_assert_eq(seen_at(&build, (int64_t)i), expected, "packet %u", i);
+		copies += expected;
+		if (expected)
+			continue;
+		kept[count++ % KEPT] = build;
+	}
+	cr_assert_gt(copies, 5000);
 }
 
 static void

@@ -39,7 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct segment segment;
 
 	while (fuzz_next_segment(&input, &segment)) {
-		stream_push(stream, &segment, segment.key.port[0] * UINT64_C(0x9e3779b97f4a7c15), input.frame);
+		stream_push(stream, &segment, segment.key->port[0] * UINT64_C(0x9e3779b97f4a7c15), input.frame);
 		if (input.frame % 8 == 0)
 			stream_tick(stream, input.now_ns, input.frame);
 	}

@@ -72,6 +72,7 @@ main(int argc, char **argv)
 	struct source *source;
 	struct packet packet;
 	struct segment segment;
+	struct flow_key key;
 	unsigned seeds = 0, messages = 0;
 	size_t bytes = 0;
 	FILE *stream = NULL;
@@ -81,7 +82,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	while (source_next(source, &packet, NULL) == SOURCE_PACKET && seeds < MESSAGES) {
-		if (segment_parse(&packet, &segment) != SEGMENT_TCP)
+		if (segment_parse(&packet, &segment, &key) != SEGMENT_TCP)
 			continue;
 		if (stream == NULL || bytes > STREAM_SEED_BYTES) {
 			if (stream != NULL)
@@ -89,7 +90,7 @@ main(int argc, char **argv)
 			stream = open_seed(argv[2], "stream", seeds++);
 			bytes = 0;
 		}
-		bytes += write_step(stream, &segment, segment.key.port[0] & 1);
+		bytes += write_step(stream, &segment, key.port[0] & 1);
 		if (segment.payload_cap_len > 32 && segment.payload[0] & 0x80 && messages < MESSAGES)
 			write_message(argv[2], &segment, messages++);
 	}

@@ -33,8 +33,8 @@ fuzz_next_segment(struct fuzz_input *input, struct segment *segment)
 	*segment = (struct segment){ .packet = &input->packet, .direction = (uint8_t)direction,
 	    .flags = step[1] & 0x1f, .window = step[4], .payload = input->at, .payload_cap_len = wire - cut,
 	    .payload_wire_len = wire };
-	segment->key.port[0] = (uint16_t)(700 + flow);
-	segment->key.port[1] = flow == 3 ? 5000 : 2049;
+	input->key = (struct flow_key){ .port = { (uint16_t)(700 + flow), flow == 3 ? 5000 : 2049 } };
+	segment->key = &input->key;
 	segment->seq = *seq + (uint32_t)(int8_t)step[2] * (step[2] & 1 ? 1 : 16);
 	segment->ack = input->next_seq[flow][!direction] + (uint32_t)(int8_t)step[3];
 	*seq = segment->seq + wire + ((step[1] & (TCP_SYN | TCP_FIN)) != 0);

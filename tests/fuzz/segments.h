@@ -18,6 +18,7 @@ struct fuzz_input {
 	uint64_t frame;
 	uint32_t next_seq[4][2];
 	struct packet packet;
+	struct flow_key key;
 };
 bool fuzz_next_segment(struct fuzz_input *input, struct segment *segment);
 

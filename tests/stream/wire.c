@@ -69,8 +69,13 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 	uint32_t cap = wire->snaplen > 0 ? MIN(len, wire->snaplen) : len;
 	g_autofree uint8_t *copy = g_memdup2(bytes, cap);
 	struct packet packet = { .ts_ns = ts_ns, .frame = ++wire->frame, .cap_len = cap, .wire_len = len };
+	const struct flow_key key = {
+		.address = { { [15] = 1 }, { [15] = 2 } },
+		.port = { wire->client_port, wire->server_port },
+	};
 	struct segment segment = {
 		.packet = &packet,
+		.key = &key,
 		.direction = (uint8_t)direction,
 		.flags = flags | wire->flags,
 		.window = wire->window[direction],
@@ -83,10 +88,6 @@ push(struct wire *wire, enum wire_direction direction, uint32_t seq, uint32_t ac
 		.payload_wire_len = len,
 	};
 
-	segment.key.address[0][15] = 1;
-	segment.key.address[1][15] = 2;
-	segment.key.port[0] = wire->client_port;
-	segment.key.port[1] = wire->server_port;
 	stream_push(wire->stream, &segment, wire->client_port * UINT64_C(0x9e3779b97f4a7c15), wire->frame);
 }
 
