@@ -113,12 +113,14 @@ struct sent_mark {
 
 /*
  * The last pieces of a direction, in stream order: those that the other end
- * has not acknowledged, as far as they fit, and some that it has.
+ * has not acknowledged, as far as they fit, and some that it has. Each new one
+ * takes the place of the oldest; as long as there are fewer than places, those
+ * that are free are empty pieces in front of the first.
  */
 struct sent_ring {
-	struct sent_mark *mark;	/* room of them, a power of two */
-	uint32_t room;
-	uint32_t first, behind;	/* numbers of the oldest piece and of the one to come; they go round */
+	struct sent_mark *mark;	/* mask + 1 places, a power of two; NULL: none yet */
+	uint32_t mask;
+	uint64_t behind;	/* number of the piece to come */
 	int64_t begin;		/* of the first piece */
 };
 
@@ -149,8 +151,7 @@ struct half {
 	int64_t acked_ns;	/* stamp of that */
 	int64_t acked_before;	/* highest by earlier stamps; INT64_MIN: none */
 	/* round trips of what this direction sends: one open sample, as Karn has it */
-	int64_t sample_end, sample_ns;
-	bool sampling;
+	int64_t sample_end, sample_ns;	/* PATH_NO_SAMPLE: none is open */
 	bool window_small;	/* that it offered last, against most_window */
 	uint16_t most_window;	/* unscaled */
 	uint32_t seq_base;

@@ -1,19 +1,29 @@
 #include "stream/path.h"
 
+#include <glib.h>
+
+static struct dist *
+round_trips(struct stream *stream, const struct connection *connection, const struct half *half)
+{
+	bool second = half != &connection->half[0];
+
+	return &stream->counters.round_trip[second != connection->caller];
+}
+
 void
 path_sampled(struct stream *stream, struct connection *connection, struct half *half, int64_t ts_ns)
 {
 	int64_t round_trip_ns = ts_ns - half->sample_ns;
-	int direction = half - connection->half;
 
-	half->sampling = false;
+	half->sample_end = PATH_NO_SAMPLE;
 	if (round_trip_ns < 0)
 		return;
-	path_tell(stream, connection);
+	if (G_UNLIKELY(!connection->round_trips_told))
+		path_tell(stream, connection);
 	if (half->round_trip_ns < 0 || round_trip_ns < half->round_trip_ns)
 		half->round_trip_ns = round_trip_ns;
 	if (connection->round_trips_told)
-		dist_add(&stream->counters.round_trip[direction != connection->caller], round_trip_ns);
+		dist_add_here(round_trips(stream, connection, half), round_trip_ns);
 }
 
 void
@@ -26,7 +36,7 @@ path_tell(struct stream *stream, struct connection *connection)
 		const struct half *half = &connection->half[direction];
 
 		if (half->round_trip_ns >= 0)
-			dist_add(&stream->counters.round_trip[direction != connection->caller], half->round_trip_ns);
+			dist_add(round_trips(stream, connection, half), half->round_trip_ns);
 	}
 }
 

@@ -8,17 +8,32 @@
 
 #include "stream/connection.h"
 
+#define PATH_NO_SAMPLE INT64_MAX
+
+/* Opens a sample, where none is; whether one is cannot be foreseen: no branches. */
+static inline void
+path_sample(struct half *half, int64_t end_offset, int64_t ts_ns)
+{
+	int64_t open_end = half->sample_end, open_ns = half->sample_ns;
+
+	half->sample_ns = open_end == PATH_NO_SAMPLE ? ts_ns : open_ns;
+	half->sample_end = open_end == PATH_NO_SAMPLE ? end_offset : open_end;
+}
+
 /* New data of this half that ends at end_offset was sent. */
 static inline void
 path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 {
 	if (half->acked != INT64_MIN && end_offset - half->acked > half->most_unacked)
 		half->most_unacked = end_offset - half->acked;
-	if (!half->sampling) {
-		half->sampling = true;
-		half->sample_end = end_offset;
-		half->sample_ns = ts_ns;
-	}
+	path_sample(half, end_offset, ts_ns);
+}
+
+/* What is under way may have been sent more than once. */
+static inline void
+path_sent_again(struct half *half)
+{
+	half->sample_end = PATH_NO_SAMPLE;
 }
 
 /* The open sample was acknowledged. */
@@ -28,7 +43,7 @@ void path_sampled(struct stream *stream, struct connection *connection, struct h
 static inline void
 path_acked(struct stream *stream, struct connection *connection, struct half *half, int64_t offset, int64_t ts_ns)
 {
-	if (half->sampling && offset >= half->sample_end)
+	if (offset >= half->sample_end)
 		path_sampled(stream, connection, half, ts_ns);
 }
 

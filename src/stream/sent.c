@@ -8,28 +8,37 @@ enum {
 	ROOM_MAX = 4096,
 };
 
+static unsigned
+pieces(const struct sent_ring *ring)
+{
+	return ring->mark == NULL ? 0 : (unsigned)MIN(ring->behind, (uint64_t)ring->mask + 1);
+}
+
+/* One of the pieces, from 0, the first one. */
+static const struct sent_mark *
+piece(const struct sent_ring *ring, unsigned at)
+{
+	return &ring->mark[(ring->behind - pieces(ring) + at) & ring->mask];
+}
+
 void
 sent_make_room(struct half *half, int64_t begin)
 {
 	struct sent_ring *ring = &half->sent;
-	uint32_t room = ring->room == 0 ? ROOM_FIRST : 2 * ring->room;
-	uint32_t count = ring->behind - ring->first;
+	unsigned count = pieces(ring), room = ring->mark == NULL ? ROOM_FIRST : 2 * (ring->mask + 1);
 	struct sent_mark *mark;
 
-	if (ring->room == ROOM_MAX) {
-		sent_forget_first(ring);
+	if (ring->mark != NULL && (count <= ring->mask || room > ROOM_MAX))
 		return;
-	}
-	if (ring->room == 0)
+	if (ring->mark == NULL)
 		ring->begin = begin;
 	mark = g_new(struct sent_mark, room);
-	for (uint32_t i = 0; i < count; i++)
-		mark[i] = *sent_piece(ring, i);
+	for (unsigned i = 0; i < count; i++)
+		mark[i] = *piece(ring, i);
+	for (unsigned i = count; i < room; i++)
+		mark[i] = (struct sent_mark){ .end = ring->begin };
 	g_free(ring->mark);
-	ring->mark = mark;
-	ring->room = room;
-	ring->first = 0;
-	ring->behind = count;
+	*ring = (struct sent_ring){ .mark = mark, .mask = room - 1, .behind = count, .begin = ring->begin };
 }
 
 void
@@ -52,12 +61,12 @@ sent_event(struct stream *stream, const struct connection *connection, struct tc
 static unsigned
 find_piece(const struct sent_ring *ring, int64_t offset)
 {
-	unsigned low = 0, high = ring->behind - ring->first;
+	unsigned low = 0, high = pieces(ring);
 
 	while (low < high) {
 		unsigned middle = (low + high) / 2;
 
-		if (sent_piece(ring, middle)->end <= offset)
+		if (piece(ring, middle)->end <= offset)
 			low = middle + 1;
 		else
 			high = middle;
@@ -72,7 +81,7 @@ sent_again(struct stream *stream, struct connection *connection, uint8_t directi
 	const struct sent_ring *ring = &connection->half[direction].sent;
 	struct tcp_event event = { .to_ns = now_ns, .direction = direction, .kind = TCP_REPEATED };
 	int64_t end = offset + len;
-	unsigned count = ring->behind - ring->first, at = find_piece(ring, offset);
+	unsigned count = pieces(ring), at = find_piece(ring, offset);
 
 	while (offset < end) {
 		int64_t piece_end = end;
@@ -81,7 +90,7 @@ sent_again(struct stream *stream, struct connection *connection, uint8_t directi
 		if (count > 0 && offset < ring->begin) {
 			piece_end = MIN(end, ring->begin);
 		} else if (at < count) {
-			const struct sent_mark *mark = sent_piece(ring, at++);
+			const struct sent_mark *mark = piece(ring, at++);
 
 			piece_end = MIN(end, mark->end);
 			event.from_ns = mark->seen_ns;

@@ -5,43 +5,38 @@
 #ifndef STREAM_SENT_H
 #define STREAM_SENT_H
 
+#include <glib.h>
+
 #include "stream/connection.h"
 
-/* There is no room for another piece, which begins there, and the first is still of use: the ring grows, or it goes. */
+/* Room for one more piece, which begins there: where none is free, and the oldest piece is of use, the ring grows or it goes. */
 void sent_make_room(struct half *half, int64_t begin);
 void sent_clear(struct half *half);
 
-/* One of the pieces, from 0, the first one. */
-static inline struct sent_mark *
-sent_piece(const struct sent_ring *ring, uint32_t at)
-{
-	return &ring->mark[(ring->first + at) & (ring->room - 1)];
-}
-
+/* The last piece of the stream that was delivered, where there is a ring; seen_ns is INT64_MIN if it never was. */
 static inline void
-sent_forget_first(struct sent_ring *ring)
+sent_add_to_ring(struct half *half, uint32_t len, int64_t seen_ns)
 {
-	ring->begin = sent_piece(ring, 0)->end;
-	ring->first++;
+	struct sent_ring *ring = &half->sent;
+	struct sent_mark *mark = &ring->mark[ring->behind & ring->mask];
+
+	if (G_UNLIKELY(mark->end > half->acked)) {
+		sent_make_room(half, half->next - len);
+		mark = &ring->mark[ring->behind & ring->mask];
+	}
+	ring->behind++;
+	ring->begin = mark->end;
+	mark->end = half->next;
+	mark->seen_ns = seen_ns;
 }
 
-/* The last piece of the stream that was delivered; seen_ns is INT64_MIN if it never was. */
+/* The same of any stream. */
 static inline void
 sent_add(struct half *half, uint32_t len, int64_t seen_ns)
 {
-	struct sent_ring *ring = &half->sent;
-
-	struct sent_mark *mark;
-
-	if (ring->behind - ring->first == ring->room) {
-		if (ring->room > 0 && sent_piece(ring, 0)->end <= half->acked)
-			sent_forget_first(ring);
-		else
-			sent_make_room(half, half->next - len);
-	}
-	mark = &ring->mark[ring->behind++ & (ring->room - 1)];
-	mark->end = half->next;
-	mark->seen_ns = seen_ns;
+	if (half->sent.mark == NULL)
+		sent_make_room(half, half->next - len);
+	sent_add_to_ring(half, len, seen_ns);
 }
 
 /* Bytes that were delivered came again: an event for each piece that they were first seen in. */

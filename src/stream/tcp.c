@@ -60,6 +60,7 @@ tcp_open(struct stream *stream, struct connection *connection)
 	for (int d = 0; d < 2; d++) {
 		connection->half[d].acked = connection->half[d].acked_before = INT64_MIN;
 		connection->half[d].round_trip_ns = -1;
+		connection->half[d].sample_end = PATH_NO_SAMPLE;
 		waits_init(&connection->half[d]);
 	}
 }
@@ -492,11 +493,11 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 		/* a keep-alive repeats one byte below what is expected (RFC 9293 section 3.8.4) */
 		if (slice.wire_len > 1 || offset + 1 != half->next) {
 			stream->counters.retransmitted++;
-			half->sampling = false;
+			path_sent_again(half);
 			sent_again(stream, connection, direction, offset, slice.wire_len, slice.seen_ns);
 		}
 	} else if (offset <= half->next) {
-		half->sampling = false;
+		path_sent_again(half);
 		waits_data(half, &connection->half[!direction], false, slice.seen_ns);
 		slice.waited = half->waits.so_far;
 		fill(stream, connection, direction, slice);
