@@ -85,7 +85,7 @@ struct record_state {
 	bool last_fragment;
 	bool head_done;
 	bool headless;		/* its header is not there: skipped by its length */
-	uint8_t unproven;	/* records to come that nothing has confirmed yet */
+	uint8_t unproven;	/* records since then that nothing confirmed when it was found, to come or not */
 	int8_t alignment;	/* offset modulo 4 of every record mark; -1: not known */
 	struct waited waited;	/* when the record began */
 	uint32_t fragment_left;
@@ -94,7 +94,7 @@ struct record_state {
 	struct rpc_record record;
 	struct resync *resync;
 	struct tls_trail tls;
-	unsigned since_resync;	/* records since the place was last lost */
+	unsigned since_resync;	/* records since the place was last lost, RECORDS_MOST at most */
 	uint32_t largest;	/* record so far, of those that are proven */
 };
 
@@ -126,18 +126,23 @@ struct sent_ring {
 
 enum syn_seen { SYN_UNSEEN, SYN_PLAIN, SYN_SCALED };
 
-/* What either end of a direction keeps waiting; times are WAITS_NEVER where it has not come to it since data_ns. */
+/*
+ * What either end of a direction keeps waiting. Of a gap between two segments
+ * with data, times are WAITS_NEVER where it has not come to it since data_ns.
+ */
 struct waits {
+	uint32_t enough;	/* room in the window: for the largest segment that came; UINT32_MAX: it is shut */
 	uint16_t largest;	/* segment that the receiver takes; 0: not known */
 	uint8_t scale;		/* of the receiver's windows; 0 unless scale_known */
 	uint8_t syn, offered_scale;	/* enum syn_seen; of this direction's SYN */
 	bool scale_known;
+	bool told;		/* any of what follows says something of the gap */
 	bool doubtful;		/* without the scale, a window may have had room or not */
 	int64_t data_ns;	/* the last new data */
-	int64_t shut_since_ns;	/* the window has no room for a segment */
-	int64_t shut_ns;	/* it had none for so long, since data_ns, and has now */
+	int64_t shut_ns;	/* the window had no room for a segment for so long, since data_ns, and has now */
 	int64_t acked_ns;	/* all that came is acknowledged; free_ns is not without it */
 	int64_t free_ns;	/* and there is room in the window */
+	int64_t shut_since_ns;	/* there is none; beyond the gap */
 	struct waited so_far;
 };
 
@@ -152,13 +157,20 @@ struct half {
 	int64_t acked_before;	/* highest by earlier stamps; INT64_MIN: none */
 	/* round trips of what this direction sends: one open sample, as Karn has it */
 	int64_t sample_end, sample_ns;	/* PATH_NO_SAMPLE: none is open */
-	bool window_small;	/* that it offered last, against most_window */
-	uint16_t most_window;	/* unscaled */
 	uint32_t seq_base;
 	uint32_t max_segment;
-	uint32_t clock;		/* that of the slice ready_ns was taken from: it does not reach over a step */
-	int64_t ready_ns;
+	/* windows that it offers, unscaled: of those from window_low on, window_usual are neither small nor the largest yet */
+	uint16_t window_low, window_usual;
+	uint16_t most_window;
+	bool window_small;	/* the last one, against most_window */
 	uint8_t ready_flags;
+	int64_t ready_ns;
+	struct waits waits;
+	struct sent_ring sent;
+	int64_t most_unacked;	/* bytes sent and not acknowledged, at most */
+	int64_t round_trip_ns;
+	struct record_state record;
+	uint32_t clock;		/* that of the slice ready_ns was taken from: it does not reach over a step */
 	bool based;		/* seq_base is known */
 	bool from_start;	/* based on a SYN */
 	bool starting;		/* mid-stream: its first byte to come is where it begins */
@@ -166,11 +178,6 @@ struct half {
 	bool fin;
 	bool fresh;		/* all that was sent before the capture began is acknowledged */
 	uint8_t implausible;	/* segments in a row whose place cannot be */
-	int64_t round_trip_ns;
-	int64_t most_unacked;	/* bytes sent and not acknowledged, at most */
-	struct sent_ring sent;
-	struct waits waits;
-	struct record_state record;
 	int64_t begun_ns;	/* its first byte */
 	int64_t fin_offset;
 	int64_t beyond_offset;	/* no mark speaks of more than that; -1: there is none */
@@ -192,8 +199,8 @@ enum connection_phase {
 struct connection {
 	struct connection_info info;	/* first: the sink sees only this */
 	uint64_t hash;
+	uint32_t plain;			/* stream.clock while nothing is missing, waits or ends: stream/plain.h */
 	enum connection_phase phase;
-	bool plain;			/* nothing is missing, waits or ends: stream/plain.h */
 	bool rpc;			/* a record was found */
 	bool expected;			/* RPC is to be expected */
 	bool tls;			/* one direction has gone over to TLS, the other will */
@@ -216,7 +223,7 @@ struct stream {
 	uint64_t *next_serial;
 	uint32_t pending;		/* head of the list, FLOW_NONE: empty */
 	int64_t now_ns;			/* largest stamp so far, since the clock was set back */
-	uint32_t clock;			/* how often it was */
+	uint32_t clock;			/* how often it was, from 1 */
 	uint64_t packets;		/* of the capture so far, in the order of their stamps */
 };
 

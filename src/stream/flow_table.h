@@ -27,6 +27,13 @@ struct flow_table {
 
 struct flow_table *flow_table_new(uint32_t limit);
 void flow_table_free(struct flow_table *flows);
+/* Whether it is the connection of a key; NULL is none. */
+static inline bool
+flow_table_is(const struct connection *connection, const struct flow_key *key, uint64_t hash)
+{
+	return connection != NULL && connection->hash == hash && flow_key_same(&connection->info.key, key);
+}
+
 struct connection *flow_table_look_up(struct flow_table *flows, const struct flow_key *key, uint64_t hash,
     bool *made, struct connection **evict);
 /*
@@ -39,11 +46,9 @@ static inline struct connection *
 flow_table_get(struct flow_table *flows, const struct flow_key *key, uint64_t hash, bool *made,
     struct connection **evict)
 {
-	struct connection *connection = flows->last;
-
 	*made = false;
-	if (connection != NULL && connection->hash == hash && flow_key_same(&connection->info.key, key))
-		return connection;
+	if (flow_table_is(flows->last, key, hash))
+		return flows->last;
 	return flow_table_look_up(flows, key, hash, made, evict);
 }
 

@@ -20,12 +20,19 @@ path_sample(struct half *half, int64_t end_offset, int64_t ts_ns)
 	half->sample_end = open_end == PATH_NO_SAMPLE ? end_offset : open_end;
 }
 
+static inline void
+path_note_unacked(struct half *half, int64_t unacked)
+{
+	if (unacked > half->most_unacked)
+		half->most_unacked = unacked;
+}
+
 /* New data of this half that ends at end_offset was sent. */
 static inline void
 path_sent(struct half *half, int64_t end_offset, int64_t ts_ns)
 {
-	if (half->acked != INT64_MIN && end_offset - half->acked > half->most_unacked)
-		half->most_unacked = end_offset - half->acked;
+	if (half->acked != INT64_MIN)
+		path_note_unacked(half, end_offset - half->acked);
 	path_sample(half, end_offset, ts_ns);
 }
 

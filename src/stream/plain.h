@@ -14,19 +14,20 @@
 #include "stream/waits.h"
 
 static inline bool
-plain_half(const struct half *half)
+plain_half(const struct half *half, uint32_t clock)
 {
 	return half->based && half->captured && half->fresh && !half->starting && !half->fin &&
 	    half->implausible == 0 && half->held == NULL && half->ack_marks == 0 &&
-	    half->beyond_offset <= half->next;
+	    half->beyond_offset <= half->next && half->acked != INT64_MIN && half->sent.mark != NULL &&
+	    half->clock == clock;
 }
 
 /* Whether segments of a connection may be plain: to be asked again after every one that was not. */
 static inline bool
-plain_connection(const struct connection *connection)
+plain_connection(const struct connection *connection, uint32_t clock)
 {
 	return connection->phase == CONNECTION_TRACKED && connection->rpc && !connection->info.reset &&
-	    plain_half(&connection->half[0]) && plain_half(&connection->half[1]);
+	    plain_half(&connection->half[0], clock) && plain_half(&connection->half[1], clock);
 }
 
 /* Data of a segment, which ends at half->next, for records.c. */
@@ -47,44 +48,92 @@ static inline void
 plain_record(struct stream *stream, struct connection *connection, struct half *half, const struct half *other,
     const struct segment *segment)
 {
-	struct slice slice = plain_slice(stream, half, other, segment);
 	struct record_state *state = &half->record;
-	struct rpc_record *record = &state->record;
+	int64_t ts_ns = segment->packet->ts_ns, begin_offset = half->next - segment->payload_wire_len;
+	struct rpc_record record = {
+		.connection = &connection->info,
+		.direction = segment->direction,
+		.flags = record_flags(state),
+		.first_ns = ts_ns,
+		.last_ns = half->ready_ns,
+		.first_frame = segment->packet->frame,
+		.first_order = stream->packets,
+		.first_acked = half_acked_before(other, ts_ns),
+		.begin_offset = begin_offset,
+		.end_offset = half->next,
+		.total_len = segment->payload_wire_len - MARK_LEN,
+		.head = segment->payload + MARK_LEN,
+		.head_cap = segment->payload_cap_len - MARK_LEN,
+		.head_beyond = XDR_HOLE,
+	};
 
-	record_begin(state, connection, segment->direction, &slice);
-	state->head_done = true;
-	record->total_len = segment->payload_wire_len - MARK_LEN;
-	record->head = segment->payload + MARK_LEN;
-	record->head_cap = segment->payload_cap_len - MARK_LEN;
-	record->head_beyond = XDR_HOLE;
-	if (stream->sink.head(stream->sink.context, record) == HEAD_NOT_RPC) {
+	state->alignment = (int8_t)(begin_offset & 3);
+	if (G_UNLIKELY(stream->sink.head(stream->sink.context, &record) == HEAD_NOT_RPC)) {
 		struct slice refused = plain_slice(stream, half, other, segment);
 
 		records_refuse(stream, connection, segment->direction, &refused);
 		return;
 	}
-	record_is_over(state);
-	record->last_ns = half->ready_ns;
-	record->flags |= half->ready_flags;
-	record->end_offset = half->next;
-	record->receiver_ns = record->sender_ns = 0;
-	record->waits_unknown = false;
-	stream->sink.end(stream->sink.context, record);
+	record_is_over(state, record.total_len);
+	record.flags |= half->ready_flags;
+	stream->sink.end(stream->sink.context, &record);
 }
 
+/* More was acknowledged, or nothing new. */
 static inline void
-plain_data(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+plain_acked(struct stream *stream, struct connection *connection, struct half *half, int64_t acked, int64_t ts_ns)
+{
+	if (acked > half->acked) {
+		half_note_acked(half, acked, ts_ns);
+		path_acked(stream, connection, half, acked, ts_ns);
+	}
+}
+
+/* The same where the window is to be looked at. */
+static G_GNUC_NO_INLINE void
+plain_weigh(struct stream *stream, struct connection *connection, struct half *half, int64_t acked,
     const struct segment *segment)
+{
+	waits_weigh(half, acked, segment->window, segment->packet->ts_ns);
+	plain_acked(stream, connection, half, acked, segment->packet->ts_ns);
+}
+
+/* What the segment acknowledges of the other half. */
+static inline void
+plain_acknowledge(struct stream *stream, struct connection *connection, struct half *half, uint32_t unacked,
+    const struct segment *segment)
+{
+	int64_t acked = half->next - unacked, ts_ns = segment->packet->ts_ns;
+
+	if (G_UNLIKELY(!waits_are_none(&half->waits, unacked, segment->window))) {
+		plain_weigh(stream, connection, half, acked, segment);
+		return;
+	}
+	if (unacked == 0 && waits_matter(half))
+		waits_note_acked(&half->waits, true, ts_ns);
+	plain_acked(stream, connection, half, acked, ts_ns);
+}
+
+/* Its data, and then what it acknowledges. */
+static G_GNUC_NO_INLINE void
+plain_data(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    uint32_t unacked, const struct segment *segment)
 {
 	int64_t ts_ns = segment->packet->ts_ns;
 	uint32_t len = segment->payload_wire_len;
 
-	if (len > half->max_segment)
-		half->max_segment = len;
-	path_sent(half, half->next + len, ts_ns);
+	waits_size(half, len);
 	waits_data(half, other, true, ts_ns);
-	half_note_ready(half, stream->clock, ts_ns, 0);
 	half->next += len;
+	path_note_unacked(half, half->next - half->acked);
+	path_sample(half, half->next, ts_ns);
+	if (G_LIKELY(ts_ns >= half->ready_ns)) {
+		half->ready_ns = ts_ns;
+		half->ready_flags = 0;
+	}
+	sent_add_to_ring(half, len, ts_ns);
+	stream->counters.delivered_bytes += len;
+	stream->counters.hole_bytes += len - segment->payload_cap_len;
 	if (record_skips(&half->record, len)) {
 		half->record.fragment_left -= len;
 	} else if (record_is_whole(connection, &half->record, segment)) {
@@ -94,31 +143,23 @@ plain_data(struct stream *stream, struct connection *connection, struct half *ha
 
 		records_push(stream, connection, segment->direction, &slice);
 	}
-	sent_add(half, len, ts_ns);
-	stream->counters.delivered_bytes += len;
-	stream->counters.hole_bytes += len - segment->payload_cap_len;
+	plain_acknowledge(stream, connection, other, unacked, segment);
 }
 
 /* A segment of a half; false, and nothing changed, unless it is a plain one. */
 static inline bool
-plain_segment(struct stream *stream, struct connection *connection, struct half *half, const struct segment *segment)
+plain_segment(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    const struct segment *segment)
 {
-	struct half *other = connection_half(connection, !segment->direction);
-	int32_t unacked = (int32_t)(other->seq_base + (uint32_t)other->next - segment->ack);
-	int64_t ts_ns = segment->packet->ts_ns;
-	int64_t acked;
+	uint32_t unacked = other->seq_base + (uint32_t)other->next - segment->ack;
 
-	if (!connection->plain || (segment->flags & ~TCP_PSH) != TCP_ACK ||
-	    segment->seq != half->seq_base + (uint32_t)half->next || unacked < 0)
+	if (connection->plain != stream->clock || (segment->flags & ~TCP_PSH) != TCP_ACK ||
+	    segment->seq != half->seq_base + (uint32_t)half->next || (int32_t)unacked < 0)
 		return false;
 	if (segment->payload_wire_len > 0)
-		plain_data(stream, connection, half, other, segment);
-	acked = other->next - unacked;
-	waits_announced(other, acked, segment->window, ts_ns);
-	if (acked > other->acked) {
-		half_note_acked(other, acked, ts_ns);
-		path_acked(stream, connection, other, acked, ts_ns);
-	}
+		plain_data(stream, connection, half, other, unacked, segment);
+	else
+		plain_acknowledge(stream, connection, other, unacked, segment);
 	return true;
 }
 

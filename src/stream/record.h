@@ -5,6 +5,7 @@
 #ifndef STREAM_RECORD_H
 #define STREAM_RECORD_H
 
+#include <glib.h>
 #include <nfscorr/xdr.h>
 
 #include "stream/connection.h"
@@ -13,9 +14,17 @@ enum {
 	MARK_LEN = 4,
 	HEAD_LEAST = 24,	/* a call up to its procedure: with less, wait while more comes */
 	TRUSTED = 64,		/* records in a row after which a found place counts as right */
+	RECORDS_MOST = 255,	/* that are counted since a place was found */
 };
 
 #define RECORD_LAST_FRAGMENT (UINT32_C(1) << 31)
+
+/* What is known of a record that begins. */
+static inline uint8_t
+record_flags(const struct record_state *state)
+{
+	return state->since_resync < state->unproven ? RECORD_UNPROVEN : 0;
+}
 
 /* With the first byte of its mark. Member by member: the others are written before they are read. */
 static inline void
@@ -25,7 +34,7 @@ record_begin(struct record_state *state, struct connection *connection, uint8_t 
 
 	record->connection = &connection->info;
 	record->direction = direction;
-	record->flags = state->unproven > 0 ? RECORD_UNPROVEN : 0;
+	record->flags = record_flags(state);
 	record->first_ns = slice->seen_ns;
 	record->first_frame = slice->frame;
 	record->first_order = slice->order;
@@ -41,15 +50,15 @@ record_begin(struct record_state *state, struct connection *connection, uint8_t 
 
 /* All of it has come: its place was right. */
 static inline void
-record_is_over(struct record_state *state)
+record_is_over(struct record_state *state, uint32_t total_len)
 {
+	bool proven = state->since_resync >= state->unproven;
+
 	state->phase = RECORD_AT_MARK;
-	if (state->since_resync < TRUSTED)
+	if (G_UNLIKELY(state->since_resync < RECORDS_MOST))
 		state->since_resync++;
-	if (state->unproven > 0)
-		state->unproven--;
-	else if (state->record.total_len > state->largest)
-		state->largest = state->record.total_len;
+	if (G_UNLIKELY(total_len > state->largest) && proven)
+		state->largest = total_len;
 }
 
 /* Whether a segment is a record, no more and no less: in one fragment, with enough of its head. Most small ones are. */

@@ -94,7 +94,7 @@ end_record(const struct place *at, const struct slice *behind)
 
 	if (!state->head_done)
 		close_head(at);
-	record_is_over(state);
+	record_is_over(state, record->total_len);
 	if (state->headless)
 		return;
 	record->last_ns = behind->ready_ns;
@@ -372,7 +372,7 @@ records_refuse(struct stream *stream, struct connection *connection, uint8_t dir
 	struct place at = { stream, connection, state, direction };
 
 	state->phase = RECORD_IN_BODY;
-	state->headless = true;
+	state->head_done = state->headless = true;
 	slice_pass(slice, MARK_LEN);
 	lose_place(&at, true);
 	search(&at, slice);

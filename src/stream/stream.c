@@ -20,6 +20,7 @@ stream_new(const struct stream_sink *sink, const struct stream_limits *limits, u
 	stream->flows = flow_table_new(limits->connections);
 	stream->next_serial = next_serial;
 	stream->pending = FLOW_NONE;
+	stream->clock = 1;
 	stream->now_ns = INT64_MIN;
 	return stream;
 }
@@ -92,8 +93,8 @@ open_connection(struct stream *stream, struct connection *connection, const stru
 	    CONNECTION_TRACKED : CONNECTION_PROBED;
 }
 
-/* The connection of a segment; a full table gives up its least recently used one. */
-static struct connection *
+/* Makes the connection of a segment the last one; a full table gives up its least recently used one. */
+static void
 find_connection(struct stream *stream, const struct segment *segment, uint64_t hash)
 {
 	struct connection *evicted, *connection;
@@ -109,7 +110,6 @@ find_connection(struct stream *stream, const struct segment *segment, uint64_t h
 	}
 	if (made)
 		open_connection(stream, connection, segment);
-	return connection;
 }
 
 /* A connection that is not known to be RPC: does this segment begin with a message? */
@@ -219,6 +219,15 @@ note_window(struct stream *stream, const struct connection *connection, struct h
 	if (small && !half->window_small && connection->caller >= 0 && segment->direction != connection->caller)
 		stream->counters.server_window_shrunk++;
 	half->window_small = small;
+	half->window_low = half->most_window / SHRUNK_PART + 1;
+	half->window_usual = small ? 0 : half->most_window - half->most_window / SHRUNK_PART;
+}
+
+/* One that note_window() makes nothing of. */
+static inline bool
+window_is_usual(const struct half *half, uint16_t window)
+{
+	return (uint16_t)(window - half->window_low) < half->window_usual;
 }
 
 static G_GNUC_NO_INLINE void
@@ -233,7 +242,7 @@ push_other(struct stream *stream, struct connection *connection, const struct se
 	}
 	if (connection->phase == CONNECTION_TRACKED) {
 		track(stream, connection, segment);
-		connection->plain = plain_connection(connection);
+		connection->plain = plain_connection(connection, stream->clock) ? stream->clock : 0;
 		return;
 	}
 	stream->counters.discarded_bytes += segment->payload_wire_len;
@@ -241,19 +250,56 @@ push_other(struct stream *stream, struct connection *connection, const struct se
 		tcp_late_segment(stream, connection, segment);
 }
 
-void
-stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
+static inline void
+push_on(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    const struct segment *segment)
 {
-	struct connection *connection = find_connection(stream, segment, flow_hash);
+	if (!plain_segment(stream, connection, half, other, segment))
+		push_other(stream, connection, segment);
+}
+
+static G_GNUC_NO_INLINE void
+push_window(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    const struct segment *segment)
+{
+	note_window(stream, connection, half, segment);
+	push_on(stream, connection, half, other, segment);
+}
+
+/* Most of what it calls it calls last, so that it needs no room of its own. */
+static inline void
+push_to(struct stream *stream, struct connection *connection, const struct segment *segment, uint64_t packets)
+{
 	struct half *half = connection_half(connection, segment->direction);
+	struct half *other = connection_half(connection, !segment->direction);
 
 	stream->counters.segments++;
 	stream->counters.payload_bytes += segment->payload_wire_len;
-	note_window(stream, connection, half, segment);
-	stream->now_ns = MAX(stream->now_ns, segment->packet->ts_ns);
+	if (segment->packet->ts_ns > stream->now_ns)
+		stream->now_ns = segment->packet->ts_ns;
 	stream->packets = packets;
-	if (!plain_segment(stream, connection, half, segment))
-		push_other(stream, connection, segment);
+	if (G_LIKELY(window_is_usual(half, segment->window)))
+		push_on(stream, connection, half, other, segment);
+	else
+		push_window(stream, connection, half, other, segment);
+}
+
+static G_GNUC_NO_INLINE void
+push_found(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
+{
+	find_connection(stream, segment, flow_hash);
+	push_to(stream, stream->flows->last, segment, packets);
+}
+
+void
+stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
+{
+	struct connection *last = stream->flows->last;
+
+	if (G_LIKELY(flow_table_is(last, &segment->key, flow_hash)))
+		push_to(stream, last, segment, packets);
+	else
+		push_found(stream, segment, flow_hash, packets);
 }
 
 void

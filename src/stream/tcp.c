@@ -54,7 +54,8 @@ tcp_open(struct stream *stream, struct connection *connection)
 	connection->info.rpc = NULL;
 	connection->info.reset = connection->info.finished = connection->info.tls_expected = false;
 	connection->info.captured[0] = connection->info.captured[1] = false;
-	connection->plain = connection->rpc = connection->tls = false;
+	connection->plain = 0;
+	connection->rpc = connection->tls = false;
 	connection->caller = -1;
 	connection->unrecognised_bytes = 0;
 	for (int d = 0; d < 2; d++) {
@@ -317,7 +318,7 @@ tcp_close(struct stream *stream, struct connection *connection, int64_t ts_ns, e
 		}
 	}
 	connection->info.rpc = NULL;
-	connection->plain = false;
+	connection->plain = 0;
 	connection->phase = CONNECTION_CLOSED;
 	connection->end_ns = ts_ns;
 }
@@ -475,7 +476,7 @@ accept_payload(struct stream *stream, struct connection *connection, const struc
 	struct half *half = &connection->half[direction];
 	struct slice slice = slice_of(stream, &connection->half[!direction], segment, offset);
 
-	half->max_segment = MAX(half->max_segment, slice.wire_len);
+	waits_size(half, slice.wire_len);
 	if (half->starting) {
 		half->starting = false;
 		half->next = offset;

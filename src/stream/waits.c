@@ -1,7 +1,5 @@
 #include "stream/waits.h"
 
-#include <glib.h>
-
 #include "base/arith.h"
 
 enum {
@@ -54,14 +52,17 @@ waits_weigh(struct half *half, int64_t acked, uint16_t window, int64_t now_ns)
 	bool open = acked + ((int64_t)window << waits->scale) - half->next >= segment_of(half);
 
 	if (!open && window > 0 && !waits->scale_known) {
-		waits->doubtful = true;
+		waits->doubtful = waits->told = true;
 		open = true;
 	}
 	if (open && waits->shut_since_ns != WAITS_NEVER) {
 		waits->shut_ns += max_ns(now_ns - max_ns(waits->shut_since_ns, waits->data_ns), 0);
+		waits->told = true;
 		waits->shut_since_ns = WAITS_NEVER;
+		waits->enough = half->max_segment;
 	} else if (!open && waits->shut_since_ns == WAITS_NEVER) {
 		waits->shut_since_ns = now_ns;
+		waits->enough = UINT32_MAX;
 	}
 	if (!open)
 		waits->free_ns = WAITS_NEVER;
@@ -70,8 +71,9 @@ waits_weigh(struct half *half, int64_t acked, uint16_t window, int64_t now_ns)
 	waits_note_acked(waits, open, now_ns);
 }
 
-void
-waits_end_gap(struct half *half, const struct half *other, int64_t now_ns)
+/* Inside a record, in order. */
+static void
+judge_gap(struct half *half, const struct half *other, int64_t now_ns)
 {
 	struct waits *waits = &half->waits;
 	/* from here to the sender and back, and to the receiver and back */
@@ -90,4 +92,17 @@ waits_end_gap(struct half *half, const struct half *other, int64_t now_ns)
 		waits->so_far.receiver_ns += waits->acked_ns - waits->data_ns;
 	if (waits->free_ns != WAITS_NEVER && now_ns - waits->free_ns > receiver_ns)
 		waits->so_far.sender_ns += now_ns - waits->free_ns;
+}
+
+void
+waits_end_gap(struct half *half, const struct half *other, bool in_order, int64_t now_ns)
+{
+	struct waits *waits = &half->waits;
+
+	if (in_order && waits_matter(half) &&
+	    (waits->acked_ns != WAITS_NEVER || waits->shut_ns > 0 || waits->doubtful))
+		judge_gap(half, other, now_ns);
+	waits->acked_ns = waits->free_ns = WAITS_NEVER;
+	waits->shut_ns = 0;
+	waits->doubtful = waits->told = false;
 }
