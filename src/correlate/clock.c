@@ -203,10 +203,10 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 	int64_t coarse_ns = max_ns(stage->resolution[PAIR_SERVER].unit_ns, stage->resolution[PAIR_CLIENT].unit_ns) - 1;
 	int64_t low, high, other_low, other_high, offset;
 
-	if (!polygon_offset_near(&stretch->recent, band, server->call_last_ns, server->reply_first_ns, &low, &high))
+	if (!polygon_offset_near(stretch_recent(stretch), band, server->call_last_ns, server->reply_first_ns, &low, &high))
 		return;
 	if (other != NULL) {
-		if (!polygon_offset(&other->recent, server->call_last_ns, server->reply_first_ns, &other_low,
+		if (!polygon_offset(stretch_recent(other), server->call_last_ns, server->reply_first_ns, &other_low,
 		    &other_high))
 			return;
 		low = min_ns(low, other_low);
@@ -285,7 +285,7 @@ make_band(const struct clock_stage *stage, size_t pairs, struct polygon_band *ba
 
 	*band = no_band;
 	if (is_matched(first) && is_matched(last))
-		polygon_band(&stage->now.recent, first->op[PAIR_SERVER].call_last_ns,
+		polygon_band(stretch_recent(&stage->now), first->op[PAIR_SERVER].call_last_ns,
 		    last->op[PAIR_SERVER].reply_first_ns, band);
 }
 
@@ -345,8 +345,8 @@ window_close(struct clock_stage *stage, const struct op_pair *pair)
 	if (stage->waiting < WINDOW_PAIRS && distance_ns(now_ns, stage->window_start_ns) < WINDOW_NS)
 		return;
 	stage->closed = stage->waiting;
-	polygon_copy(&stage->closed_recent, &stage->now.recent);
-	polygon_copy(&stage->closed_whole, &stage->now.whole);
+	polygon_copy(&stage->closed_recent, stretch_recent(&stage->now));
+	polygon_copy(&stage->closed_whole, stretch_whole(&stage->now));
 	stage->closed_frame[0] = stage->last_frame[0];
 	stage->closed_frame[1] = stage->last_frame[1];
 }
@@ -378,7 +378,7 @@ pending_jumped(const struct clock_stage *stage, struct clock_step *step)
 	step->at_ns = stage->now.first_ns;
 	if (!pending->active || !stretch_jumps(&pending->end, &stage->now.start) ||
 	    !polygon_offset(&pending->line, step->at_ns, step->at_ns, &low, &high) ||
-	    !polygon_offset(&stage->now.whole, step->at_ns, step->at_ns, &next_low, &next_high))
+	    !polygon_offset(stretch_whole(&stage->now), step->at_ns, step->at_ns, &next_low, &next_high))
 		return false;
 	step->step_ns = wrapping_minus(middle_ns(next_low, next_high), middle_ns(low, high));
 	return true;
@@ -448,7 +448,7 @@ last_before(const struct clock_stage *stage, const struct polygon *suspected)
 		for (unsigned j = 0; j < bounds; j++)
 			if (stretch_excludes(&suspicion->next, &bound[j], 1) ||
 			    (suspected != NULL && polygon_effect(suspected, &bound[j]) == BOUND_CONTRADICTS))
-				raise_moment(&moment, pair, &bound[j], &stage->now.recent);
+				raise_moment(&moment, pair, &bound[j], stretch_recent(&stage->now));
 		order_moments(&last, &second, &moment);
 	}
 	return second;
@@ -463,8 +463,7 @@ rebuild(struct clock_stage *stage, const struct moment *last)
 {
 	struct bound bound[PAIR_BOUNDS];
 
-	polygon_copy(&stage->now.recent, &stage->settled_recent);
-	polygon_copy(&stage->now.whole, &stage->settled_whole);
+	stretch_rewind(&stage->now, &stage->settled_recent, &stage->settled_whole);
 	for (size_t i = 0; i < stage->waiting; i++) {
 		const struct op_pair *pair = queue_at(stage, i);
 		unsigned bounds;
@@ -472,8 +471,7 @@ rebuild(struct clock_stage *stage, const struct moment *last)
 		if (!is_matched(pair) || !stretch_holds(&stage->now, pair) || !is_before(pair, last))
 			continue;
 		bounds = pair_bounds(pair, stage->resolution, bound);
-		polygon_cut(&stage->now.recent, bound, bounds);
-		polygon_cut(&stage->now.whole, bound, bounds);
+		stretch_cut(&stage->now, bound, bounds);
 	}
 	stretch_end_at(&stage->now, max_ns(last->server_ns, stage->now.first_ns));
 }
@@ -515,7 +513,7 @@ change(struct clock_stage *stage)
 	struct pending_step pending = { .active = supported, .end = stage->now.end };
 	struct moment last = nowhere;
 
-	polygon_copy(&pending.line, &stage->now.recent);
+	polygon_copy(&pending.line, stretch_recent(&stage->now));
 	stage->outliers += suspicion->for_now + (supported ? 0 : stage->now.pairs);
 	if (jumps && supported) {
 		last = last_before(stage, NULL);
@@ -605,7 +603,7 @@ learn(struct clock_stage *stage, const struct op_pair *pair)
 			records_sample(&stage->records, &stage->now);
 		return true;
 	}
-	if (polygon_known(&stage->now.recent)) {
+	if (polygon_known(stretch_recent(&stage->now))) {
 		stage->suspicious = true;
 		stage->suspect = stage->read - 1;
 		suspicion_begin(&stage->suspicion, &stage->now, pair, bound, bounds);
@@ -679,8 +677,8 @@ push_waiting(struct clock_stage *stage, struct op_pair *pair)
 		give_up(stage);
 	else if (!stage->suspicious && stage->waiting >= PATIENCE_PAIRS) {
 		emit(stage, stage->waiting);
-		polygon_copy(&stage->settled_recent, &stage->now.recent);
-		polygon_copy(&stage->settled_whole, &stage->now.whole);
+		polygon_copy(&stage->settled_recent, stretch_recent(&stage->now));
+		polygon_copy(&stage->settled_whole, stretch_whole(&stage->now));
 		window_restart(stage);
 	}
 }
@@ -735,15 +733,15 @@ clock_stage_offset(const struct clock_stage *stage, int64_t server_ns, int64_t *
 	const struct stretch *before = &stage->before;
 
 	if (stage->mode == CLOCK_NONE ||
-	    !polygon_offset(&stage->now.recent, server_ns, server_ns, low_ns, high_ns))
+	    !polygon_offset(stretch_recent(&stage->now), server_ns, server_ns, low_ns, high_ns))
 		return false;
 	if (stage->now.follows && (server_ns <= before->whole_last_ns ||
 	    distance_ns(server_ns, before->whole_last_ns) <= AROUND_STEP_NS))
-		widen(&before->recent, server_ns, low_ns, high_ns);
+		widen(stretch_recent(before), server_ns, low_ns, high_ns);
 	for (unsigned i = 0; i < stage->records.wholes; i++)
 		if (server_ns <= stage->records.whole[i]->last_ns)
 			widen(&stage->records.whole[i]->line, server_ns, low_ns, high_ns);
-	return !stage->suspicious || widen(&stage->suspicion.next.recent, server_ns, low_ns, high_ns);
+	return !stage->suspicious || widen(stretch_recent(&stage->suspicion.next), server_ns, low_ns, high_ns);
 }
 
 void

@@ -1,5 +1,6 @@
 #include "correlate/polygon.h"
 
+#include <glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ static const double slope_max = CLOCK_MAX_DRIFT_PPB * 1e-9;
  * lasts by a somewhat longer one.
  */
 static const double band_least_ns = 0x1p18, band_most_ns = 0x1p26, band_growth = 1.125;
+
+/* A strip has no times or offsets farther away, so that none of them is rounded. */
+static const double strip_most = 0x1p50;
 
 /* a - b, kept within the range. */
 static double
@@ -55,12 +59,19 @@ line_of(const struct polygon *polygon, const struct bound *bound)
 	return line;
 }
 
+static void
+forget_band(struct polygon *polygon)
+{
+	polygon->band = (struct polygon_band){ 0 };
+	polygon->strip = (struct polygon_strip){ 0 };
+}
+
 void
 polygon_init(struct polygon *polygon)
 {
 	polygon->corners = 0;
 	polygon->has[0] = polygon->has[1] = false;
-	polygon->band = (struct polygon_band){ 0 };
+	forget_band(polygon);
 	polygon->band_reach = band_most_ns;
 	polygon->band_is_old = true;
 }
@@ -80,6 +91,7 @@ polygon_copy(struct polygon *to, const struct polygon *from)
 	}
 	memcpy(to->corner, from->corner, n * sizeof to->corner[0]);
 	to->band = from->band;
+	to->strip = from->strip;
 	to->band_reach = from->band_reach;
 	to->band_is_old = from->band_is_old;
 }
@@ -318,7 +330,7 @@ make_room(struct polygon *polygon)
 	memmove(&corner[least], &corner[least + 1], (n - least) * sizeof corner[0]);
 	renew_excess(polygon, least == 0 ? n - 1 : least - 1);
 	renew_excess(polygon, least == n ? 0 : least);
-	polygon->band = (struct polygon_band){ 0 };
+	forget_band(polygon);
 	return least;
 }
 
@@ -443,6 +455,25 @@ gains_little(const struct polygon *polygon, const struct bound *bound, double at
 	return n > 0 && i == n;
 }
 
+/* A bit wider than the band, as it is rounded; not made where that would not be enough. */
+static void
+build_strip(struct polygon *polygon, double gain_ns)
+{
+	const struct polygon_band *band = &polygon->band;
+	struct polygon_strip *strip = &polygon->strip;
+	double low = floor(band->low + gain_ns), high = ceil(band->high - gain_ns);
+
+	*strip = (struct polygon_strip){ .gain_ns = gain_ns };
+	if (band->from == band->to || fabs(band->from) > strip_most || fabs(low) > strip_most || fabs(high) > strip_most)
+		return;
+	strip->low_slope = (int64_t)floor(band->low_slope * 0x1p32);
+	strip->high_slope = (int64_t)ceil(band->high_slope * 0x1p32);
+	if (!__builtin_add_overflow(polygon->reference_ns, (int64_t)ceil(band->from), &strip->from_ns) &&
+	    !__builtin_add_overflow(polygon->reference_offset_ns, (int64_t)low - 2, &strip->low_ns) &&
+	    !__builtin_add_overflow(polygon->reference_offset_ns, (int64_t)high + 2, &strip->high_ns))
+		strip->span_ns = (uint64_t)(band->to - band->from) - 1;
+}
+
 /* The band did not show what the corners did: it is for another time, from before some cuts, or too wide. */
 static void
 renew_band(struct polygon *polygon, double at)
@@ -459,18 +490,41 @@ renew_band(struct polygon *polygon, double at)
 	polygon->band_is_old = false;
 }
 
+/* The same as polygon_is_within, of a bound that the strip does not tell of. */
+static G_GNUC_NO_INLINE bool
+takes_little(struct polygon *polygon, const struct bound *bound, double gain_ns)
+{
+	double at = difference(bound->at_ns, polygon->reference_ns);
+
+	if (is_outside_band(polygon, bound, at, gain_ns))
+		return true;
+	if (!gains_little(polygon, bound, at, gain_ns))
+		return false;
+	renew_band(polygon, at);
+	build_strip(polygon, gain_ns);
+	return true;
+}
+
+static inline bool
+is_outside_strip(const struct polygon_strip *strip, const struct bound *bound)
+{
+	uint64_t since_ns = (uint64_t)bound->at_ns - (uint64_t)strip->from_ns;
+
+	if (since_ns >= strip->span_ns)
+		return false;
+	return bound->upper ?
+	    bound->offset_ns >= strip->high_ns + ((int64_t)since_ns * strip->high_slope >> 32) :
+	    bound->offset_ns <= strip->low_ns + ((int64_t)since_ns * strip->low_slope >> 32);
+}
+
 bool
 polygon_is_within(struct polygon *polygon, const struct bound *bound, unsigned count, double gain_ns)
 {
-	for (unsigned i = 0; i < count; i++) {
-		double at = difference(bound[i].at_ns, polygon->reference_ns);
-
-		if (is_outside_band(polygon, &bound[i], at, gain_ns))
-			continue;
-		if (!gains_little(polygon, &bound[i], at, gain_ns))
+	if (gain_ns != polygon->strip.gain_ns)
+		build_strip(polygon, gain_ns);
+	for (unsigned i = 0; i < count; i++)
+		if (!is_outside_strip(&polygon->strip, &bound[i]) && !takes_little(polygon, &bound[i], gain_ns))
 			return false;
-		renew_band(polygon, at);
-	}
 	return true;
 }
 

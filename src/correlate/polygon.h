@@ -43,6 +43,17 @@ struct polygon_band {
 	double low, low_slope, high, high_slope;	/* at from, and per nanosecond */
 };
 
+/*
+ * A band in whole nanoseconds, from which a gain was taken: a bound outside of it
+ * takes away no more than that. All zero: none.
+ */
+struct polygon_strip {
+	int64_t from_ns;
+	uint64_t span_ns;
+	int64_t low_ns, low_slope, high_ns, high_slope;	/* at from_ns, and per 2^32 ns */
+	double gain_ns;
+};
+
 /* The fields belong to polygon.c; it is open only so that it can be held and assigned. */
 struct polygon {
 	int64_t reference_ns, reference_offset_ns;	/* of the first bound */
@@ -51,6 +62,7 @@ struct polygon {
 	struct polygon_line first[2];
 	struct polygon_corner corner[POLYGON_CORNERS];
 	struct polygon_band band;
+	struct polygon_strip strip;	/* of the band */
 	double band_reach;		/* nanoseconds that the next one goes on */
 	bool band_is_old;		/* there were cuts */
 };

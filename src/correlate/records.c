@@ -26,7 +26,7 @@ whole_of(const struct stretch *stretch)
 	struct record record = { .pairs = stretch->whole_pairs };
 
 	stretch_span(stretch, &record.first_ns, &record.last_ns);
-	polygon_copy(&record.line, &stretch->whole);
+	polygon_copy(&record.line, stretch_whole(stretch));
 	return record;
 }
 
@@ -37,7 +37,7 @@ sample_of(const struct stretch *stretch)
 
 	stretch_span(stretch, &record.first_ns, &record.last_ns);
 	record.first_ns = min_ns(max_ns(record.first_ns, stretch->recent_first_ns), record.last_ns);
-	polygon_copy(&record.line, &stretch->recent);
+	polygon_copy(&record.line, stretch_recent(stretch));
 	return record;
 }
 
@@ -47,7 +47,7 @@ records_keep(struct records *records, const struct stretch *stretch)
 	struct record *kept;
 	unsigned fewest = 0;
 
-	if (!polygon_known(&stretch->whole))
+	if (!polygon_known(stretch_whole(stretch)))
 		return;
 	records_span(records, stretch, &records->first_ns, &records->last_ns);
 	records->any = true;
@@ -89,7 +89,7 @@ records_span(const struct records *records, const struct stretch *now, int64_t *
 {
 	*first_ns = records->first_ns;
 	*last_ns = records->last_ns;
-	if (!polygon_known(&now->whole))
+	if (!polygon_known(stretch_whole(now)))
 		return;
 	*first_ns = records->any ? min_ns(*first_ns, now->whole_first_ns) : now->whole_first_ns;
 	*last_ns = records->any ? max_ns(*last_ns, now->whole_last_ns) : now->whole_last_ns;

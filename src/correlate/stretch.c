@@ -18,9 +18,8 @@ void
 stretch_init(struct stretch *stretch, const uint64_t change_frame[2])
 {
 	stretch->start = stretch->end = (struct reach){ 0 };
-	polygon_init(&stretch->recent);
-	polygon_init(&stretch->young);
-	polygon_init(&stretch->whole);
+	stretch->recent = stretch->young = stretch->whole = 0;
+	polygon_init(&stretch->line[0]);
 	stretch->young_pairs = stretch->whole_pairs = stretch->pairs = 0;
 	stretch->generation = 0;
 	stretch->least_gain_ns = 0;
@@ -40,7 +39,7 @@ bool
 stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsigned bounds)
 {
 	for (unsigned i = 0; i < bounds; i++)
-		if (polygon_effect(&stretch->recent, &bound[i]) == BOUND_CONTRADICTS)
+		if (polygon_effect(stretch_recent(stretch), &bound[i]) == BOUND_CONTRADICTS)
 			return true;
 	return false;
 }
@@ -87,6 +86,17 @@ stretch_jumps(const struct reach *end, const struct reach *start)
 	return false;
 }
 
+/* The next generation has no bounds yet. */
+static void
+begin_young(struct stretch *stretch)
+{
+	stretch->young = 0;
+	while (stretch->young == stretch->recent || stretch->young == stretch->whole)
+		stretch->young++;
+	polygon_init(&stretch->line[stretch->young]);
+	stretch->young_pairs = 0;
+}
+
 /* Counts a pair that was taken in; the next generation takes over when it is old enough. */
 static void
 count(struct stretch *stretch, const struct op_pair *pair)
@@ -106,28 +116,36 @@ count(struct stretch *stretch, const struct op_pair *pair)
 		stretch->young_ns = last_ns;
 	if (stretch->young_pairs < RECENT_PAIRS || distance_ns(last_ns, stretch->young_ns) < RECENT_NS)
 		return;
-	if (polygon_known(&stretch->young)) {
-		polygon_copy(&stretch->recent, &stretch->young);
+	if (polygon_known(&stretch->line[stretch->young])) {
+		stretch->recent = stretch->young;
 		stretch->recent_first_ns = stretch->young_ns;
 		stretch->generation++;
 	}
-	polygon_init(&stretch->young);
-	stretch->young_pairs = 0;
+	begin_young(stretch);
+}
+
+/* Takes in bounds that say something new to the youngest line; false as stretch_learn. */
+static bool
+cut_lines(struct stretch *stretch, const struct bound *bound, unsigned bounds)
+{
+	if (!polygon_cut(&stretch->line[stretch->recent], bound, bounds))
+		return false;
+	if (stretch->young != stretch->recent)
+		polygon_cut(&stretch->line[stretch->young], bound, bounds);
+	if (stretch->whole != stretch->recent && !stretch->is_bent)
+		stretch->is_bent = !polygon_cut(&stretch->line[stretch->whole], bound, bounds);
+	stretch->least_gain_ns = gain_worth_it *
+	    polygon_width_ns(stretch_recent(stretch), bound[bounds - 1].at_ns);
+	return true;
 }
 
 bool
 stretch_learn(struct stretch *stretch, const struct op_pair *pair, const struct bound *bound, unsigned bounds)
 {
 	/* Each polygon holds the one before: what is not new to the youngest is new to none. */
-	if (!polygon_is_within(&stretch->young, bound, bounds, stretch->least_gain_ns)) {
-		if (!polygon_cut(&stretch->recent, bound, bounds))
-			return false;
-		polygon_cut(&stretch->young, bound, bounds);
-		if (!stretch->is_bent)
-			stretch->is_bent = !polygon_cut(&stretch->whole, bound, bounds);
-		stretch->least_gain_ns = gain_worth_it *
-		    polygon_width_ns(&stretch->recent, bound[bounds - 1].at_ns);
-	}
+	if (!polygon_is_within(&stretch->line[stretch->young], bound, bounds, stretch->least_gain_ns) &&
+	    !cut_lines(stretch, bound, bounds))
+		return false;
 	for (unsigned i = 0; i < bounds; i++)
 		reach_out(stretch, &bound[i]);
 	count(stretch, pair);
@@ -153,9 +171,26 @@ stretch_end_at(struct stretch *stretch, int64_t last_ns)
 }
 
 void
+stretch_rewind(struct stretch *stretch, const struct polygon *recent, const struct polygon *whole)
+{
+	stretch->recent = 0;
+	stretch->whole = 1;
+	polygon_copy(&stretch->line[0], recent);
+	polygon_copy(&stretch->line[1], whole);
+	begin_young(stretch);
+}
+
+void
+stretch_cut(struct stretch *stretch, const struct bound *bound, unsigned bounds)
+{
+	polygon_cut(&stretch->line[stretch->recent], bound, bounds);
+	polygon_cut(&stretch->line[stretch->whole], bound, bounds);
+}
+
+void
 stretch_straighten(struct stretch *stretch)
 {
-	polygon_copy(&stretch->whole, &stretch->recent);
+	stretch->whole = stretch->recent;
 	stretch->whole_first_ns = stretch->recent_first_ns;
 	for (unsigned upper = 0; upper < 2; upper++)
 		stretch->bounds_first_ns[upper] = max_ns(stretch->bounds_first_ns[upper], stretch->recent_first_ns);

@@ -25,15 +25,18 @@ struct reach {
 struct stretch {
 	struct reach start, end;
 
-	struct polygon recent;
-	int64_t recent_first_ns;	/* server clock */
-	uint64_t generation;		/* of it, from 0 */
-	struct polygon young;		/* the generation that follows: part of recent's bounds */
-	uint64_t young_pairs;
-	double least_gain_ns;		/* bounds that would take away less are passed over */
-	int64_t young_ns;		/* server clock, its begin */
+	/* Which of the lines: those that rest on the same bounds are one. */
+	uint8_t recent, young, whole;
+	struct polygon line[3];
 
-	struct polygon whole;		/* all bounds since whole_first_ns */
+	int64_t recent_first_ns;	/* server clock */
+	uint64_t generation;		/* of recent, from 0 */
+	/* The generation that follows: part of recent's bounds. */
+	uint64_t young_pairs;
+	int64_t young_ns;		/* server clock, its begin */
+	double least_gain_ns;		/* bounds that would take away less are passed over */
+
+	/* All bounds since whole_first_ns. */
 	int64_t whole_first_ns, whole_last_ns;	/* server clock, of the pairs */
 	/* When bounds of each direction, lower and upper, began and ended: only where both came would a step have shown. */
 	int64_t bounds_first_ns[2], bounds_last_ns[2];	/* server clock */
@@ -64,6 +67,19 @@ stretch_holds(const struct stretch *stretch, const struct op_pair *pair)
 	return !stretch->follows || is_behind(pair, stretch->change_frame);
 }
 
+/* The line through recent pairs, and that through all. */
+static inline const struct polygon *
+stretch_recent(const struct stretch *stretch)
+{
+	return &stretch->line[stretch->recent];
+}
+
+static inline const struct polygon *
+stretch_whole(const struct stretch *stretch)
+{
+	return &stretch->line[stretch->whole];
+}
+
 /* True when one of the bounds, by itself, leaves no recent line. */
 bool stretch_excludes(const struct stretch *stretch, const struct bound *bound, unsigned bounds);
 /* Takes in the bounds of a pair; false, with nothing changed, when they leave no recent line. */
@@ -80,6 +96,10 @@ bool stretch_jumps(const struct reach *end, const struct reach *start);
 void stretch_span(const struct stretch *stretch, int64_t *first_ns, int64_t *last_ns);
 /* What came behind that time may be behind a step. */
 void stretch_end_at(struct stretch *stretch, int64_t last_ns);
+/* Both lines are these once more. */
+void stretch_rewind(struct stretch *stretch, const struct polygon *recent, const struct polygon *whole);
+/* Takes in the bounds of a pair that stretch_rewind took away. */
+void stretch_cut(struct stretch *stretch, const struct bound *bound, unsigned bounds);
 /* When it is bent: the line through all begins anew with the recent pairs. */
 void stretch_straighten(struct stretch *stretch);
 

@@ -77,7 +77,7 @@ is_stale(const struct suspicion *suspicion, const struct op_pair *pair)
 static enum verdict
 decide(const struct suspicion *suspicion, const struct op_pair *pair)
 {
-	bool known = polygon_known(&suspicion->next.recent);
+	bool known = polygon_known(stretch_recent(&suspicion->next));
 	/* A pair behind a step fits the line behind it. If it contradicts itself, many pairs without its like tell. */
 	bool refuted = suspicion->has_bound ? stretch_excludes(&suspicion->next, &suspicion->bound, 1) :
 	    suspicion->behind >= 2 * SUSPICION_VOTES;
