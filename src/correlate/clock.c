@@ -159,17 +159,20 @@ measure(struct op_pair *pair)
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
 
-	pair->parts = (struct attribution){ 0 };
-	pair->parts.total_ns = wrapping_minus(client->reply_last_ns, client->call_first_ns);
-	pair->parts.server_ns = wrapping_minus(server->reply_first_ns, server->call_last_ns);
-	pair->parts.network_ns = wrapping_minus(pair->parts.total_ns, pair->parts.server_ns);
-	pair->parts.client_known = op_has(client, OP_HAS_CLIENT) && client->client_ns >= 0 &&
-	    client->client_ns <= pair->parts.network_ns;
-	if (pair->parts.client_known) {
-		pair->parts.client_ns = client->client_ns;
-		pair->parts.network_ns -= client->client_ns;
-	}
-	pair->parts.retransmit_known = loss_may_be_known(server, client);
+	int64_t total_ns = wrapping_minus(client->reply_last_ns, client->call_first_ns);
+	int64_t server_ns = wrapping_minus(server->reply_first_ns, server->call_last_ns);
+	int64_t network_ns = wrapping_minus(total_ns, server_ns);
+	bool client_known = op_has(client, OP_HAS_CLIENT) && client->client_ns >= 0 && client->client_ns <= network_ns;
+	int64_t client_ns = client_known ? client->client_ns : 0;
+
+	pair->parts = (struct attribution){
+		.total_ns = total_ns,
+		.server_ns = server_ns,
+		.network_ns = network_ns - client_ns,
+		.client_ns = client_ns,
+		.client_known = client_known,
+		.retransmit_known = loss_may_be_known(server, client),
+	};
 }
 
 /*
@@ -180,12 +183,15 @@ static bool
 goes_back(const struct op_pair *pair, int64_t low_ns, int64_t high_ns, int64_t coarse_ns)
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
-	/* The range is that of the time from call to reply: 1/512 is beyond what the offset changes around it. */
-	int64_t slack_ns = coarse_ns + distance_ns(server->call_first_ns, server->call_last_ns) / 512 +
-	    distance_ns(server->reply_first_ns, server->reply_last_ns) / 512;
 	int64_t request_ns = wrapping_minus(wrapping_minus(server->call_first_ns, client->call_first_ns), low_ns);
 	int64_t reply_ns = wrapping_minus(high_ns, wrapping_minus(server->reply_first_ns, client->reply_first_ns));
+	int64_t slack_ns;
 
+	if (request_ns >= 0 && reply_ns >= 0)
+		return false;
+	/* The range is that of the time from call to reply: 1/512 is beyond what the offset changes around it. */
+	slack_ns = coarse_ns + distance_ns(server->call_first_ns, server->call_last_ns) / 512 +
+	    distance_ns(server->reply_first_ns, server->reply_last_ns) / 512;
 	return request_ns < -slack_ns || reply_ns < -slack_ns;
 }
 
@@ -214,10 +220,13 @@ split(const struct clock_stage *stage, struct op_pair *pair, const struct stretc
 	}
 	if (stage->mode == CLOCK_AUTO && goes_back(pair, low, high, coarse_ns))
 		return;
+	/* The middle is rounded down, so that the upper end is the farther one. */
 	offset = stage->mode == CLOCK_GIVEN ? stage->given_ns : middle_ns(low, high);
+	parts->clock_error_ns = distance_ns(offset, high);
+	if (stage->mode == CLOCK_GIVEN)
+		parts->clock_error_ns = max_ns(parts->clock_error_ns, distance_ns(offset, low));
 	parts->request_ns = wrapping_minus(wrapping_minus(server->call_last_ns, client->call_first_ns), offset);
 	parts->reply_ns = wrapping_minus(parts->network_ns, wrapping_minus(parts->request_ns, parts->client_ns));
-	parts->clock_error_ns = max_ns(distance_ns(offset, low), distance_ns(offset, high));
 	if (__builtin_add_overflow(parts->clock_error_ns, coarse_ns, &parts->clock_error_ns))
 		parts->clock_error_ns = INT64_MAX;
 	parts->aligned = true;
@@ -253,11 +262,11 @@ clock_stage_room(struct clock_stage *stage)
 	return queue_at(stage, stage->waiting);
 }
 
-/* Hands on the pair at the head. */
-static void
-queue_emit(struct clock_stage *stage)
+/* Hands on the pair at the head, which it is. */
+static inline void
+queue_emit(struct clock_stage *stage, const struct op_pair *pair)
 {
-	stage->sink(stage->context, queue_at(stage, 0));
+	stage->sink(stage->context, pair);
 	stage->head = (stage->head + 1) & (stage->room - 1);
 	stage->waiting--;
 	if (stage->read > 0)
@@ -294,17 +303,20 @@ static void
 emit(struct clock_stage *stage, size_t count)
 {
 	struct polygon_band band;
+	size_t banded = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (; count > 0; count--, banded--) {
 		struct op_pair *pair = queue_at(stage, 0);
 
-		if (i % BAND_PAIRS == 0)
-			make_band(stage, MIN(BAND_PAIRS, count - i), &band);
+		if (banded == 0) {
+			banded = MIN(BAND_PAIRS, count);
+			make_band(stage, banded, &band);
+		}
 		if (is_matched(pair) && stretch_holds(&stage->now, pair))
 			split(stage, pair, &stage->now, &band, NULL);
 		else if (is_matched(pair) && stage->now.bends)
 			split(stage, pair, &stage->now, &band, &stage->before);
-		queue_emit(stage);
+		queue_emit(stage, pair);
 	}
 }
 
@@ -499,7 +511,7 @@ emit_change(struct clock_stage *stage, bool jumps, const struct moment *last)
 			split(stage, pair, &stage->now, &no_band, &suspicion->next);
 		else if (is_before(pair, last))
 			split(stage, pair, &stage->now, &no_band, NULL);
-		queue_emit(stage);
+		queue_emit(stage, pair);
 	}
 }
 
@@ -553,7 +565,7 @@ give_up(struct clock_stage *stage)
 			split(stage, pair, &stage->now, &no_band, NULL);
 		else if (!jumps && suspicion_is_behind(suspicion, pair))
 			split(stage, pair, &stage->now, &no_band, &suspicion->next);
-		queue_emit(stage);
+		queue_emit(stage, pair);
 	}
 	end_line(stage);
 	stretch_init(&suspicion->next, last_frame);

@@ -113,49 +113,66 @@ emit_callback(struct correlate *c, struct op_pair *pair)
 	c->sink(c->context, pair);
 }
 
-/* By the roles as they are now known. A pair is written where the clock of its client keeps it. */
 static void
-emit(struct correlate *c, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
-    enum match match)
+set_match(struct correlate *c, struct op_pair *pair, enum match match)
 {
-	unsigned server_side = c->facts.exchanged ? PAIR_CLIENT : PAIR_SERVER;
-	struct clock_stage *clock = NULL;
-	struct op_pair *pair = &c->pair;
-
-	if ((c->facts.exchanged ? first : client) != NULL)
-		clock = c->clocks[c->facts.exchanged ? 0 : capture - 1];
-	if (clock != NULL)
-		pair = clock_stage_room(clock);
-	pair->has[server_side] = first != NULL;
-	pair->has[!server_side] = client != NULL;
-	if (first != NULL)
-		op_copy(&pair->op[server_side], first);
-	if (client != NULL)
-		op_copy(&pair->op[!server_side], client);
-	if (first != NULL && client != NULL) {
-		share_operation(&pair->op[PAIR_CLIENT], &pair->op[PAIR_SERVER]);
-		share_operation(&pair->op[PAIR_SERVER], &pair->op[PAIR_CLIENT]);
-	}
-	if (match == MATCH_SERVER_ONLY || match == MATCH_CLIENT_ONLY)
-		match = pair->has[PAIR_SERVER] ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
 	pair->match = (uint8_t)match;
 	/* those of a matched one are all set by who measures it */
 	if (match != MATCH_MATCHED)
 		pair->parts = (struct attribution){ 0 };
 	c->facts.matches[match]++;
+}
+
+/* By the roles as they are now known. A pair is written where the clock of its client keeps it. */
+static void
+emit_pair(struct correlate *c, const struct nfs_op *first, const struct nfs_op *client, unsigned capture,
+    enum match match)
+{
+	bool exchanged = c->facts.exchanged;
+	unsigned client_capture = exchanged ? 0 : capture - 1;
+	struct clock_stage *clock = c->clocks[client_capture];
+	struct op_pair *pair = clock_stage_room(clock);
+	struct nfs_op *at_server = &pair->op[PAIR_SERVER], *at_client = &pair->op[PAIR_CLIENT];
+
+	pair->has[PAIR_SERVER] = pair->has[PAIR_CLIENT] = true;
+	op_copy(at_server, exchanged ? client : first);
+	op_copy(at_client, exchanged ? first : client);
+	if (at_server->minor != at_client->minor || at_server->operation_class != at_client->operation_class) {
+		share_operation(at_client, at_server);
+		share_operation(at_server, at_client);
+	}
+	set_match(c, pair, match);
 	give_ids(c, pair);
-	if (match == MATCH_MATCHED && !op_is_callback(pair_op(pair)))
-		note_overlap(&c->facts, &pair->op[PAIR_SERVER]);
-	if (clock == NULL) {
-		pair->client_capture = UINT16_MAX;
-		c->sink(c->context, pair);
+	pair->client_capture = (uint16_t)client_capture;
+	if (op_is_callback(at_client)) {
+		emit_callback(c, pair);
 		return;
 	}
-	pair->client_capture = (uint16_t)(c->facts.exchanged ? 0 : capture - 1);
-	if (pair->has[PAIR_SERVER] && op_is_callback(&pair->op[PAIR_CLIENT]))
-		emit_callback(c, pair);
+	if (match == MATCH_MATCHED)
+		note_overlap(&c->facts, at_server);
+	clock_stage_push_room(clock);
+}
+
+/* The same of an op that stayed alone: one of a client goes through its clock, too. */
+static void
+emit_lone(struct correlate *c, const struct nfs_op *op, bool is_first, unsigned capture, enum match match)
+{
+	bool is_client = is_first == c->facts.exchanged;
+	unsigned client_capture = c->facts.exchanged ? 0 : capture - 1;
+	struct op_pair *pair = is_client ? clock_stage_room(c->clocks[client_capture]) : &c->pair;
+
+	pair->has[PAIR_SERVER] = !is_client;
+	pair->has[PAIR_CLIENT] = is_client;
+	op_copy(&pair->op[is_client ? PAIR_CLIENT : PAIR_SERVER], op);
+	if (match != MATCH_AMBIGUOUS)
+		match = is_client ? MATCH_CLIENT_ONLY : MATCH_SERVER_ONLY;
+	set_match(c, pair, match);
+	give_ids(c, pair);
+	pair->client_capture = is_client ? (uint16_t)client_capture : UINT16_MAX;
+	if (is_client)
+		clock_stage_push_room(c->clocks[client_capture]);
 	else
-		clock_stage_push_room(clock);
+		c->sink(c->context, pair);
 }
 
 /* For good: what comes later only tells that it was wrong. */
@@ -169,7 +186,7 @@ decide(struct correlate *c)
 		const struct held *held = &c->held[i];
 		bool first = held->side == PAIR_SERVER;
 
-		emit(c, first ? &held->op : NULL, first ? NULL : &held->op, !first, held->match);
+		emit_lone(c, &held->op, first, !first, held->match);
 	}
 	g_free(c->held);
 	c->held = NULL;
@@ -189,12 +206,22 @@ hold(struct correlate *c, const struct nfs_op *op, unsigned side, enum match mat
 }
 
 static void
-note_roles(struct correlate *c, unsigned client)
+note_roles(struct correlate *c, enum roles roles)
 {
-	enum roles roles = c->offsets[client].roles;
-
 	c->facts.swapped |= roles == ROLES_REVERSED && !c->keep_roles;
 	c->facts.same_side |= roles == ROLES_SAME;
+}
+
+static G_GNUC_NO_INLINE void
+take_lone(struct correlate *c, const struct nfs_op *op, bool is_first, unsigned capture, enum match match)
+{
+	if (!c->decided && !c->finished && !c->offsets[0].known) {
+		hold(c, op, is_first ? PAIR_SERVER : PAIR_CLIENT, match);
+		return;
+	}
+	if (!c->decided)
+		decide(c);
+	emit_lone(c, op, is_first, capture, match);
 }
 
 static void
@@ -202,21 +229,19 @@ take(void *context, const struct nfs_op *first, const struct nfs_op *client, uns
     enum match match)
 {
 	struct correlate *c = context;
-	bool both = first != NULL && client != NULL;
+	enum roles roles;
 
-	if (both) {
-		note_roles(c, capture - 1);
-		c->readings[capture].paired++;
+	if (first == NULL || client == NULL) {
+		take_lone(c, first != NULL ? first : client, first != NULL, capture, match);
+		return;
 	}
-	if (!c->decided) {
-		if (!both && !c->finished && !c->offsets[0].known) {
-			hold(c, first != NULL ? first : client,
-			    first != NULL ? PAIR_SERVER : PAIR_CLIENT, match);
-			return;
-		}
+	roles = c->offsets[capture - 1].roles;
+	if (roles > ROLES_AS_GIVEN)
+		note_roles(c, roles);
+	c->readings[capture].paired++;
+	if (!c->decided)
 		decide(c);
-	}
-	emit(c, first, client, capture, match);
+	emit_pair(c, first, client, capture, match);
 }
 
 /* ---- in ---- */
@@ -383,7 +408,7 @@ void
 correlate_push(struct correlate *c, unsigned capture, const struct nfs_op *op)
 {
 	if (c->clients == 0) {
-		emit(c, op, NULL, 0, MATCH_SERVER_ONLY);
+		emit_lone(c, op, true, 0, MATCH_SERVER_ONLY);
 		return;
 	}
 	loss_progress(c->loss, capture, op_order_ns(op));

@@ -605,7 +605,7 @@ extent_between(const struct polygon *polygon, double from, double to, double *lo
 	*high = other_high > *high ? other_high : *high;
 }
 
-static void
+static inline __attribute__((always_inline)) void
 round_outward(const struct polygon *polygon, double at, double low, double high, int64_t *low_ns, int64_t *high_ns)
 {
 	*low_ns = outward(polygon->reference_offset_ns, low - lost_ns(at, low), -1);
@@ -662,16 +662,13 @@ polygon_offset_near(const struct polygon *polygon, const struct polygon_band *ba
     int64_t *low_ns, int64_t *high_ns)
 {
 	double from = difference(from_ns, polygon->reference_ns), to = difference(to_ns, polygon->reference_ns);
-	double low, high, other;
+	double first = from < to ? from : to, last = from < to ? to : from, low, high;
 
-	if (polygon->corners == 0 || !band_covers(band, from) || !band_covers(band, to))
+	if (first < band->from || last >= band->to || polygon->corners == 0)
 		return polygon_offset(polygon, from_ns, to_ns, low_ns, high_ns);
-	low = band->low + band->low_slope * (from - band->from);
-	other = band->low + band->low_slope * (to - band->from);
-	low = other < low ? other : low;
-	high = band->high + band->high_slope * (from - band->from);
-	other = band->high + band->high_slope * (to - band->from);
-	high = other > high ? other : high;
+	/* A straight line is lowest at one of its ends, and highest at one. */
+	low = band->low + band->low_slope * ((band->low_slope < 0 ? last : first) - band->from);
+	high = band->high + band->high_slope * ((band->high_slope > 0 ? last : first) - band->from);
 	round_outward(polygon, fabs(from) > fabs(to) ? from : to, low, high, low_ns, high_ns);
 	return true;
 }
