@@ -150,51 +150,46 @@ connection_head(const struct flows *flows, unsigned capture, uint64_t number)
 }
 
 static void
-idle_append(struct flows *flows, uint32_t id)
+idle_append(struct flows *flows, struct connection *c)
 {
-	struct connection *c = flows_at(flows, id);
-
-	c->idle_next = FLOW_NONE;
+	c->idle_next = NULL;
 	c->idle_prev = flows->idle.newest;
-	if (flows->idle.newest != FLOW_NONE)
-		flows_at(flows, flows->idle.newest)->idle_next = id;
+	if (flows->idle.newest != NULL)
+		flows->idle.newest->idle_next = c;
 	else
-		flows->idle.oldest = id;
-	flows->idle.newest = id;
+		flows->idle.oldest = c;
+	flows->idle.newest = c;
 	flows->idle.count++;
 }
 
 static void
-idle_remove(struct flows *flows, uint32_t id)
+idle_remove(struct flows *flows, const struct connection *c)
 {
-	const struct connection *c = flows_at(flows, id);
-
-	if (c->idle_prev != FLOW_NONE)
-		flows_at(flows, c->idle_prev)->idle_next = c->idle_next;
+	if (c->idle_prev != NULL)
+		c->idle_prev->idle_next = c->idle_next;
 	else
 		flows->idle.oldest = c->idle_next;
-	if (c->idle_next != FLOW_NONE)
-		flows_at(flows, c->idle_next)->idle_prev = c->idle_prev;
+	if (c->idle_next != NULL)
+		c->idle_next->idle_prev = c->idle_prev;
 	else
 		flows->idle.newest = c->idle_prev;
 	flows->idle.count--;
 }
 
-static void
+static G_GNUC_NO_INLINE void
 forget_oldest(struct flows *flows)
 {
-	uint32_t id = flows->idle.oldest;
-	const struct connection *c = flows_at(flows, id);
+	struct connection *c = flows->idle.oldest;
 	uint32_t *link = connection_head(flows, c->capture, c->number);
 
-	idle_remove(flows, id);
-	while (*link != id)
+	idle_remove(flows, c);
+	while (*link != c->id)
 		link = &flows_at(flows, *link)->hash_next;
 	*link = c->hash_next;
 	flows_drop_tuple(flows, c->tuple);
 	/* What still refers to it by number must not find it. */
-	flows_at(flows, id)->serial = 0;
-	slab_give_back(&flows->connections, id);
+	c->serial = 0;
+	slab_give_back(&flows->connections, c->id);
 }
 
 static bool
@@ -203,7 +198,7 @@ is_connection(const struct connection *c, unsigned capture, uint64_t number)
 	return c->number == number && c->capture == capture && c->serial != 0;
 }
 
-static uint32_t
+static G_GNUC_NO_INLINE struct connection *
 look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 {
 	uint32_t *head = connection_head(flows, capture, op->connection);
@@ -214,12 +209,14 @@ look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *o
 	for (id = *head; id != FLOW_NONE; id = c->hash_next) {
 		c = flows_at(flows, id);
 		if (is_connection(c, capture, op->connection))
-			return id;
+			return c;
 	}
 	if (flows->idle.count == IDLE_CONNECTIONS)
 		forget_oldest(flows);
 	id = slab_take(&flows->connections);
-	*flows_at(flows, id) = (struct connection){
+	c = flows_at(flows, id);
+	*c = (struct connection){
+		.id = id,
 		.serial = ++flows->serials,
 		.number = op->connection,
 		.capture = (uint16_t)capture,
@@ -232,26 +229,22 @@ look_up_connection(struct flows *flows, unsigned capture, const struct nfs_op *o
 		.cycle_began_ns = op->call_first_ns,
 		.cycle_ns = INT64_MAX,
 	};
-	t = flows_tuple_at(flows, flows_at(flows, id)->tuple);
+	t = flows_tuple_at(flows, c->tuple);
 	t->uses++;
 	t->epochs[capture != 0]++;
 	*head = id;
-	idle_append(flows, id);
-	return id;
+	idle_append(flows, c);
+	return c;
 }
 
-static uint32_t
-find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op, struct connection **connection)
+static inline struct connection *
+find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
 {
-	unsigned place = (2 * op->connection + capture) % FLOWS_KNOWN;
-	struct connection *c = flows->known[place].connection;
+	struct connection **known = &flows->known[(2 * op->connection + capture) % FLOWS_KNOWN];
 
-	if (c == NULL || !is_connection(c, capture, op->connection)) {
-		flows->known[place].id = look_up_connection(flows, capture, op);
-		c = flows->known[place].connection = flows_at(flows, flows->known[place].id);
-	}
-	*connection = c;
-	return flows->known[place].id;
+	if (*known == NULL || !is_connection(*known, capture, op->connection))
+		*known = look_up_connection(flows, capture, op);
+	return *known;
 }
 
 /*
@@ -289,17 +282,16 @@ bool
 flows_place(struct flows *flows, struct waiting *waiting)
 {
 	const struct nfs_op *op = waiting->op;
-	struct connection *c;
-	uint32_t id = find_connection(flows, waiting->capture, op, &c), tuple;
+	struct connection *c = find_connection(flows, waiting->capture, op);
+	uint32_t tuple = c->tuple;
 	struct tuple *t;
 
-	if (c->waiting.count == 0 && flows->idle.newest != id) {
-		idle_remove(flows, id);
-		idle_append(flows, id);
+	if (c->waiting.count == 0 && flows->idle.newest != c) {
+		idle_remove(flows, c);
+		idle_append(flows, c);
 	}
 	if (c->ops++ > 0)
 		follow_xid(c, op);
-	tuple = c->tuple;
 	t = flows_tuple_at(flows, tuple);
 	if (!is_tuple_of(t, op)) {
 		tuple = find_tuple(flows, op);
@@ -307,7 +299,7 @@ flows_place(struct flows *flows, struct waiting *waiting)
 	}
 	t->seen[waiting->capture != 0] = true;
 	t->uses++;
-	waiting->connection = id;
+	waiting->connection = c->id;
 	waiting->place = c->ops;
 	waiting->tuple = tuple;
 	return t->seen[0] && t->seen[1];
@@ -319,17 +311,19 @@ flows_hold(struct flows *flows, uint32_t connection)
 	struct connection *c = flows_at(flows, connection);
 
 	if (c->waiting.count == 0)
-		idle_remove(flows, connection);
+		idle_remove(flows, c);
 	return &c->waiting;
 }
 
 void
 flows_release(struct flows *flows, uint32_t connection, uint32_t tuple)
 {
+	struct connection *c = flows_at(flows, connection);
+
 	flows_drop_tuple(flows, tuple);
-	if (flows_at(flows, connection)->waiting.count > 0)
+	if (c->waiting.count > 0)
 		return;
-	idle_append(flows, connection);
+	idle_append(flows, c);
 	if (flows->idle.count > IDLE_CONNECTIONS)
 		forget_oldest(flows);
 }

@@ -37,7 +37,11 @@ struct connection {
 	uint32_t tuple;
 	uint64_t serial;	/* 1, 2, ... over all captures: the identity */
 	uint64_t number;	/* nfs_op.connection */
-	uint32_t idle_next, idle_prev;
+	uint32_t id;
+	uint16_t capture;
+	bool translated;	/* bound by content */
+	uint8_t unbound;	/* how often a binding turned out to be wrong */
+	struct connection *idle_next, *idle_prev;
 	struct pool_list waiting;
 	uint64_t ops;
 	uint32_t lowest_xid, highest_xid;
@@ -47,13 +51,10 @@ struct connection {
 	int64_t cycle_ns;	/* shortest time from one beginning to the next */
 	uint64_t range_back;	/* of XIDs, or of the way back, when one last went back by half of them or more */
 	uint32_t bound;		/* the other side's, or FLOW_NONE */
-	uint64_t bound_serial;
-	struct vote votes[FLOW_VOTES];
-	uint16_t capture;
-	uint8_t unbound;	/* how often a binding turned out to be wrong */
-	bool translated;	/* bound by content */
-	bool was_translated;	/* it was, at any time */
 	uint32_t misses;	/* ops since the last match, of a translated one */
+	uint64_t bound_serial;
+	bool was_translated;	/* it was, at any time */
+	struct vote votes[FLOW_VOTES];
 };
 
 enum { FLOWS_KNOWN = 64 };	/* a power of two */
@@ -66,11 +67,11 @@ struct flows {
 	uint32_t *connection_heads;
 	uint32_t *tuple_heads;
 	uint32_t *host_heads;
-	struct pool_list idle;
 	struct {
-		struct connection *connection;	/* NULL: none */
-		uint32_t id;
-	} known[FLOWS_KNOWN];	/* connections that were looked up last, by capture and number */
+		struct connection *oldest, *newest;
+		uint32_t count;
+	} idle;			/* connections without a waiting op */
+	struct connection *known[FLOWS_KNOWN];	/* that were looked up last, by capture and number; NULL: none */
 };
 
 struct flows *flows_new(uint64_t seed);

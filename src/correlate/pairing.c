@@ -20,7 +20,7 @@ struct pairing {
 	uint64_t serials;		/* ops so far */
 	uint64_t *ops;			/* by capture */
 	/* Where walks along lists stand; a removal moves them on. */
-	uint32_t next_aged, next_connected;
+	struct waiting *next_aged, *next_connected;
 };
 
 struct pairing *
@@ -78,38 +78,37 @@ pairing_steps(const struct pairing *p)
 
 /* ---- pools ---- */
 
-static uint32_t
+static inline void
 put(struct pairing *p, const struct waiting *waiting)
 {
 	unsigned side = search_side(waiting);
 	struct pool_list *connected = flows_hold(p->field.flows, waiting->connection);
-	uint32_t id = pool_add(&p->field.pools[side], waiting, connected);
 
+	pool_add(&p->field.pools[side], waiting, connected);
 	p->field.retransmitted[side] += waiting->op->retransmits > 0;
-	return id;
 }
 
 static void
-take(struct pairing *p, unsigned side, uint32_t id)
+take(struct pairing *p, struct waiting *waiting)
 {
-	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
+	unsigned side = search_side(waiting);
 	uint32_t connection = waiting->connection, tuple = waiting->tuple;
 
-	if (side == SIDE_CLIENTS && p->next_aged == id)
+	if (p->next_aged == waiting)
 		p->next_aged = waiting->next[LINK_AGE];
-	if (side == SIDE_CLIENTS && p->next_connected == id)
+	if (p->next_connected == waiting)
 		p->next_connected = waiting->next[LINK_CONNECTION];
 	p->field.retransmitted[side] -= waiting->op->retransmits > 0;
-	pool_remove(&p->field.pools[side], id, &flows_at(p->field.flows, connection)->waiting);
+	pool_remove(&p->field.pools[side], waiting, &flows_at(p->field.flows, connection)->waiting);
 	flows_release(p->field.flows, connection, tuple);
 }
 
 /* ---- out ---- */
 
 static void
-leave_alone(struct pairing *p, unsigned side, uint32_t id, bool contested)
+leave_alone(struct pairing *p, struct waiting *waiting, bool contested)
 {
-	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
+	unsigned side = search_side(waiting);
 	const struct nfs_op *op = waiting->op;
 	enum match match = side == SIDE_FIRST ? MATCH_SERVER_ONLY : MATCH_CLIENT_ONLY;
 
@@ -119,17 +118,16 @@ leave_alone(struct pairing *p, unsigned side, uint32_t id, bool contested)
 		p->counts.mispaired += waiting->refused;
 	p->sink(p->context, side == SIDE_FIRST ? op : NULL, side == SIDE_CLIENTS ? op : NULL,
 	    waiting->capture, match);
-	take(p, side, id);
+	take(p, waiting);
 }
 
 static void
 evict_oldest(struct pairing *p, unsigned side, unsigned capture)
 {
-	uint32_t id = p->field.pools[side].ages[capture].oldest;
-	const struct waiting *waiting = pool_at(&p->field.pools[side], id);
+	struct waiting *waiting = p->field.pools[side].ages[capture].oldest;
 
 	p->counts.evicted[side]++;
-	leave_alone(p, side, id, search_contested(&p->field, waiting, true));
+	leave_alone(p, waiting, search_contested(&p->field, waiting, true));
 }
 
 /*
@@ -153,12 +151,10 @@ are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
 
 /* Hands on the pair with the op of the other side that waits; its times were learned from. */
 static void
-join(struct pairing *p, const struct waiting *waiting, uint32_t found)
+join(struct pairing *p, const struct waiting *waiting, struct waiting *partner)
 {
-	unsigned side = search_side(waiting), other = SIDES - 1 - side;
-	const struct waiting *partner = pool_at(&p->field.pools[other], found);
-	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
-	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
+	bool is_first = search_side(waiting) == SIDE_FIRST;
+	const struct waiting *first = is_first ? waiting : partner, *client = is_first ? partner : waiting;
 	const struct offset *offset = &p->field.offsets[client->capture - 1];
 	bool reversed = (offset->roles == ROLES_REVERSED) != op_is_callback(first->op);
 	bool full = op_has(first->op, OP_TIMES) && op_has(client->op, OP_TIMES) &&
@@ -168,16 +164,15 @@ join(struct pairing *p, const struct waiting *waiting, uint32_t found)
 	flows_matched(p->field.flows, first->connection, client->connection);
 	p->sink(p->context, first->op, client->op, client->capture,
 	    full ? MATCH_MATCHED : MATCH_PARTIAL);
-	take(p, other, found);
+	take(p, partner);
 }
 
 static void
 pair_up(struct pairing *p, const struct waiting *waiting, const struct search *search)
 {
-	unsigned side = search_side(waiting);
-	const struct waiting *partner = pool_at(&p->field.pools[SIDES - 1 - side], search->found);
-	const struct waiting *first = side == SIDE_FIRST ? waiting : partner;
-	const struct waiting *client = side == SIDE_FIRST ? partner : waiting;
+	bool is_first = search_side(waiting) == SIDE_FIRST;
+	const struct waiting *first = is_first ? waiting : search->found;
+	const struct waiting *client = is_first ? search->found : waiting;
 	struct offset *offset = &p->field.offsets[client->capture - 1];
 
 	if (offset->known && !search->loose)
@@ -200,18 +195,17 @@ translate(struct pairing *p, const struct search *search)
 
 /* The client's connection that was found to be one of the other side's by this, or FLOW_NONE. */
 static uint32_t
-again(struct pairing *p, uint32_t id, bool voting)
+again(struct pairing *p, struct waiting *waiting, bool voting)
 {
-	struct waiting *waiting = pool_at(&p->field.pools[SIDE_CLIENTS], id);
-	struct search search = { .op = waiting, .id = id, .again = true };
+	struct search search = { .op = waiting, .waits = true, .again = true };
 	uint32_t translated;
 
 	search_run(&p->field, &search, voting);
 	translated = translate(p, &search);
 	waiting->refused = search.refused;
-	if (search.found != SLAB_NONE) {
+	if (search.found != NULL) {
 		pair_up(p, waiting, &search);
-		take(p, SIDE_CLIENTS, id);
+		take(p, waiting);
 	}
 	return translated;
 }
@@ -219,23 +213,23 @@ again(struct pairing *p, uint32_t id, bool voting)
 static void
 go_through_connection(struct pairing *p, uint32_t connection)
 {
-	uint32_t id = flows_at(p->field.flows, connection)->waiting.oldest;
+	struct waiting *waiting = flows_at(p->field.flows, connection)->waiting.oldest;
 
-	for (; id != SLAB_NONE; id = p->next_connected) {
-		p->next_connected = pool_at(&p->field.pools[SIDE_CLIENTS], id)->next[LINK_CONNECTION];
-		again(p, id, false);
+	for (; waiting != NULL; waiting = p->next_connected) {
+		p->next_connected = waiting->next[LINK_CONNECTION];
+		again(p, waiting, false);
 	}
 }
 
 /* A client capture's ops from one on, in order of age. */
 static void
-go_through_client(struct pairing *p, uint32_t from, bool voting)
+go_through_client(struct pairing *p, struct waiting *from, bool voting)
 {
-	for (uint32_t id = from; id != SLAB_NONE; id = p->next_aged) {
+	for (struct waiting *waiting = from; waiting != NULL; waiting = p->next_aged) {
 		uint32_t translated;
 
-		p->next_aged = pool_at(&p->field.pools[SIDE_CLIENTS], id)->next[LINK_AGE];
-		translated = again(p, id, voting);
+		p->next_aged = waiting->next[LINK_AGE];
+		translated = again(p, waiting, voting);
 		if (translated != FLOW_NONE)
 			go_through_connection(p, translated);
 	}
@@ -246,28 +240,27 @@ go_through_client(struct pairing *p, uint32_t from, bool voting)
  * which is returned, pair by pair: a leap would leave it as wide as the clocks
  * may drift meanwhile.
  */
-static uint32_t
+static struct waiting *
 carry_offset_back(struct pairing *p, unsigned capture)
 {
 	const struct pool *pool = &p->field.pools[SIDE_CLIENTS];
 	struct offset *offset = &p->field.offsets[capture - 1];
 	int64_t client_ns = offset_shift(offset->at_ns, -offset_middle(offset));
-	uint32_t id = pool->ages[capture].newest, oldest = SLAB_NONE;
+	struct waiting *waiting = pool->ages[capture].newest, *oldest = NULL;
 
-	for (; id != SLAB_NONE && pool_at(pool, id)->serial >= offset->look_from;
-	    id = pool_at(pool, id)->prev[LINK_AGE]) {
-		struct search search = { .op = pool_at(pool, id), .id = id, .again = true };
+	for (; waiting != NULL && waiting->serial >= offset->look_from; waiting = waiting->prev[LINK_AGE]) {
+		struct search search = { .op = waiting, .waits = true, .again = true };
 		const struct nfs_op *first;
 
-		oldest = id;
-		if (search.op->op->call_first_ns > client_ns)
+		oldest = waiting;
+		if (waiting->op->call_first_ns > client_ns)
 			continue;
 		search_run(&p->field, &search, false);
-		if (search.found == SLAB_NONE || search.loose)
+		if (search.found == NULL || search.loose)
 			continue;
-		first = pool_at(&p->field.pools[SIDE_FIRST], search.found)->op;
+		first = search.found->op;
 		offset_move(offset, min_ns(first->call_first_ns, offset->at_ns));
-		offset_learn(offset, first, search.op->op);
+		offset_learn(offset, first, waiting->op);
 	}
 	return oldest;
 }
@@ -313,7 +306,7 @@ look_closely(struct pairing *p, struct waiting *waiting)
 	uint32_t translated;
 
 	search_run(&p->field, &search, true);
-	if (search.found != SLAB_NONE) {
+	if (search.found != NULL) {
 		pair_up(p, waiting, &search);
 		flows_drop_tuple(p->field.flows, waiting->tuple);
 		return;
@@ -341,6 +334,7 @@ pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 	waiting.by_content = waiting.refused = waiting.contested = false;
 	p->ops[capture]++;
 	exact = flows_place(p->field.flows, &waiting);
+	waiting.exact_hash = pool_exact_hash(waiting.tuple, waiting.call_hash);
 	switch (search_glance(&p->field, &waiting, exact, &glance)) {
 	case GLANCE_FOUND:
 		offset_learn_range(glance.offset, glance.first_ns, glance.range);
@@ -364,8 +358,8 @@ let_go(struct pairing *p, unsigned side, unsigned capture)
 {
 	const struct pool *pool = &p->field.pools[side];
 
-	while (pool->ages[capture].oldest != SLAB_NONE)
-		leave_alone(p, side, pool->ages[capture].oldest, false);
+	while (pool->ages[capture].oldest != NULL)
+		leave_alone(p, pool->ages[capture].oldest, false);
 }
 
 /* While all are still there, and before any has gone. */
@@ -374,10 +368,9 @@ mark_contested(struct pairing *p, unsigned side, unsigned capture)
 {
 	const struct pool *pool = &p->field.pools[side];
 
-	for (uint32_t id = pool->ages[capture].oldest; id != SLAB_NONE;
-	    id = pool_at(pool, id)->next[LINK_AGE])
-		if (search_contested(&p->field, pool_at(pool, id), false))
-			pool_at(pool, id)->contested = true;
+	for (struct waiting *waiting = pool->ages[capture].oldest; waiting != NULL; waiting = waiting->next[LINK_AGE])
+		if (search_contested(&p->field, waiting, false))
+			waiting->contested = true;
 }
 
 void

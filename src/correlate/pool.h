@@ -13,20 +13,23 @@
 enum pool_link { LINK_EXACT, LINK_CONTENT, LINK_AGE, LINK_CONNECTION, LINKS };
 
 struct pool_list {
-	uint32_t oldest, newest, count;
+	struct waiting *oldest, *newest;
+	uint32_t count;
 };
 
 struct waiting {
 	const struct nfs_op *op;	/* borrowed; of one that waits the pool's copy */
 	uint64_t call_hash;	/* of XID, program, version, procedure */
 	uint64_t serial;	/* order of arrival, over all captures */
-	uint32_t tuple, connection;	/* numbers of flows.h */
 	uint64_t place;		/* among the ops of its connection */
-	uint32_t next[LINKS], prev[LINKS];	/* the pool's; of a list next is the younger one */
+	uint32_t tuple, connection;	/* numbers of flows.h */
+	uint32_t exact_hash;	/* of tuple and call_hash */
 	uint16_t capture;	/* as in correlate.h */
 	bool by_content;	/* can be found by its call alone */
 	bool refused;		/* a counterpart agreed in all but its reply or its times */
 	bool contested;		/* one that left might have been its counterpart */
+	/* From here on the pool's; of a list next is the younger one. */
+	struct waiting *next[LINKS], *prev[LINKS];
 };
 
 struct kept {
@@ -36,7 +39,8 @@ struct kept {
 
 struct pool {
 	struct slab slab;
-	uint32_t *heads[2];	/* LINK_EXACT, LINK_CONTENT */
+	struct waiting *free;	/* by next[LINK_EXACT]: used again, newest first */
+	struct waiting **heads[2];	/* LINK_EXACT, LINK_CONTENT */
 	uint32_t mask;
 	struct pool_list *ages;	/* index: capture */
 	uint32_t count;
@@ -46,35 +50,27 @@ struct pool {
 void pool_init(struct pool *pool, unsigned captures);
 void pool_clear(struct pool *pool);
 
-static inline struct waiting *
-pool_at(const struct pool *pool, uint32_t id)
-{
-	return slab_record(&pool->slab, sizeof(struct kept), id);
-}
-
 /* Copies what waits; connected: the list of its connection. */
-uint32_t pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *connected);
-void pool_remove(struct pool *pool, uint32_t id, struct pool_list *connected);
+void pool_add(struct pool *pool, const struct waiting *waiting, struct pool_list *connected);
+void pool_remove(struct pool *pool, struct waiting *waiting, struct pool_list *connected);
 /* From now on it is found by its connection only. */
-void pool_hide_content(struct pool *pool, uint32_t id);
+void pool_hide_content(struct pool *pool, struct waiting *waiting);
 
-/* Where the bucket of a connection's address tuple and call begins. */
-static inline uint32_t *
-pool_exact_head(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
+/* Of a connection's address tuple and call. */
+static inline uint32_t
+pool_exact_hash(uint32_t tuple, uint64_t call_hash)
 {
-	uint64_t hash = (call_hash ^ tuple * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
-
-	return &pool->heads[LINK_EXACT][hash >> 32 & pool->mask];
+	return (uint32_t)((call_hash ^ tuple * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u >> 32);
 }
 
-/* The newest in that bucket; others may share it. */
-static inline uint32_t
-pool_first_exact(const struct pool *pool, uint32_t tuple, uint64_t call_hash)
+/* The newest in the bucket of that hash; others may share it. NULL: none. */
+static inline struct waiting *
+pool_first_exact(const struct pool *pool, uint32_t exact_hash)
 {
-	return *pool_exact_head(pool, tuple, call_hash);
+	return pool->heads[LINK_EXACT][exact_hash & pool->mask];
 }
 
 /* The newest in the bucket of a call. */
-uint32_t pool_first_content(const struct pool *pool, uint64_t call_hash);
+struct waiting *pool_first_content(const struct pool *pool, uint64_t call_hash);
 
 #endif

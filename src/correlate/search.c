@@ -142,17 +142,16 @@ static void
 look_exact(struct field *field, struct search *search, uint32_t tuple)
 {
 	const struct pool *pool = &field->pools[search->other];
-	uint32_t id = pool_first_exact(pool, tuple, search->op->call_hash), bound;
-	struct waiting *candidate;
+	struct waiting *candidate = pool_first_exact(pool, pool_exact_hash(tuple, search->op->call_hash));
+	uint32_t bound;
 
-	if (id == SLAB_NONE)
+	if (candidate == NULL)
 		return;
 	bound = flows_bound(field->flows, search->op->connection);
-	for (unsigned i = 0; id != SLAB_NONE && i < CANDIDATES; id = candidate->next[LINK_EXACT]) {
+	for (unsigned i = 0; candidate != NULL && i < CANDIDATES; candidate = candidate->next[LINK_EXACT]) {
 		enum offset_fit fit;
 		enum rank rank;
 
-		candidate = pool_at(pool, id);
 		if (candidate->tuple != tuple || !agree_call(candidate->op, search->op->op))
 			continue;
 		i++;
@@ -163,9 +162,9 @@ look_exact(struct field *field, struct search *search, uint32_t tuple)
 			continue;
 		rank = fit == OFFSET_FULL ? RANK_FULL : fit == OFFSET_LOOSE ? RANK_LOOSE : RANK_PARTIAL;
 		if (search->count[rank]++ == 0)
-			search->best[rank] = id;
+			search->best[rank] = candidate;
 		if (candidate->connection == bound && search->bound_count[rank]++ == 0)
-			search->bound_best[rank] = id;
+			search->bound_best[rank] = candidate;
 	}
 }
 
@@ -222,7 +221,7 @@ static bool
 is_mutual(struct field *field, const struct search *search)
 {
 	struct search back = {
-		.op = pool_at(&field->pools[search->other], search->found),
+		.op = search->found,
 		.again = true,
 		.side = search->other,
 		.other = search->side,
@@ -237,7 +236,7 @@ is_mutual(struct field *field, const struct search *search)
 		if (search->count[rank] > 0)
 			break;
 	}
-	return others == (search->id != SLAB_NONE);
+	return others == search->waits;
 }
 
 static void
@@ -251,41 +250,39 @@ run_exact(struct field *field, struct search *search, uint32_t tuple)
 		look_at_siblings(field, search);
 		choose(search);
 	}
-	if (search->found != SLAB_NONE && !is_mutual(field, search))
-		search->found = SLAB_NONE;
+	if (search->found != NULL && !is_mutual(field, search))
+		search->found = NULL;
 }
 
 /* ---- by content ---- */
 
 /* What fits is put down as a vote, not as the counterpart. */
 static void
-look_content(struct field *field, struct search *search, uint32_t fitting[CANDIDATES])
+look_content(struct field *field, struct search *search, struct waiting *fitting[CANDIDATES])
 {
 	struct pool *pool = &field->pools[search->other];
-	uint32_t id = pool_first_content(pool, search->op->call_hash), next;
+	struct waiting *candidate = pool_first_content(pool, search->op->call_hash), *next;
 
-	for (unsigned i = 0; id != SLAB_NONE && i < CANDIDATES; id = next) {
-		struct waiting *candidate = pool_at(pool, id);
-
+	for (unsigned i = 0; candidate != NULL && i < CANDIDATES; candidate = next) {
 		next = candidate->next[LINK_CONTENT];
 		if (!agree_call(candidate->op, search->op->op))
 			continue;
 		if (flows_exact(field->flows, candidate->tuple)) {
-			pool_hide_content(pool, id);
+			pool_hide_content(pool, candidate);
 			continue;
 		}
 		i++;
 		if (flows_bound(field->flows, candidate->connection) == FLOW_NONE &&
 		    weigh(field, search, candidate, false) > OFFSET_STALE)
-			fitting[search->count[RANK_FULL]++] = id;
+			fitting[search->count[RANK_FULL]++] = candidate;
 	}
 }
 
 static void
-vote(struct field *field, const struct search *search, const uint32_t fitting[CANDIDATES])
+vote(struct field *field, const struct search *search, struct waiting *const fitting[CANDIDATES])
 {
 	for (uint32_t i = 0; i < search->count[RANK_FULL]; i++) {
-		struct couple c = couple(field, search->op, pool_at(&field->pools[search->other], fitting[i]));
+		struct couple c = couple(field, search->op, fitting[i]);
 		const struct ballot ballot = {
 			.connection = { c.first->connection, c.client->connection },
 			.place = { c.first->place, c.client->place },
@@ -301,7 +298,7 @@ static void
 run_content(struct field *field, struct search *search, bool voting)
 {
 	uint32_t own = search->op->connection, other;
-	uint32_t fitting[CANDIDATES];
+	struct waiting *fitting[CANDIDATES];
 
 	look_content(field, search, fitting);
 	if (voting)
@@ -347,14 +344,13 @@ search_glance(struct field *field, const struct waiting *op, bool exact, struct 
 
 	if (!exact)
 		return GLANCE_UNSURE;
-	glance->found = pool_first_exact(&field->pools[other], op->tuple, op->call_hash);
-	if (glance->found == SLAB_NONE)
+	candidate = glance->found = pool_first_exact(&field->pools[other], op->exact_hash);
+	if (candidate == NULL)
 		return glance_at_nothing(field, op, side);
-	candidate = pool_at(&field->pools[other], glance->found);
 	c = couple(field, op, candidate);
-	if (candidate->next[LINK_EXACT] != SLAB_NONE || candidate->tuple != op->tuple ||
+	if (candidate->next[LINK_EXACT] != NULL || candidate->tuple != op->tuple ||
 	    !agree_call(candidate->op, op->op) || !c.offset->known ||
-	    pool_first_exact(&field->pools[side], op->tuple, op->call_hash) != SLAB_NONE ||
+	    pool_first_exact(&field->pools[side], op->exact_hash) != NULL ||
 	    !agree_args(c.first->op, c.client->op) || !agree_reply(c.first->op, c.client->op) ||
 	    !offset_fits_soon(c.offset, c.first->op, c.client->op, &glance->range))
 		return GLANCE_UNSURE;
@@ -377,7 +373,7 @@ search_contested(struct field *field, const struct waiting *op, bool mark)
 		.other = SIDES - 1 - search_side(op),
 	};
 	uint32_t tuple = tuple_there(field, op);
-	uint32_t fitting[CANDIDATES];
+	struct waiting *fitting[CANDIDATES];
 
 	if (tuple != FLOW_NONE)
 		look_exact(field, &search, tuple);

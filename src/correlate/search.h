@@ -25,11 +25,11 @@ enum rank { RANK_FULL, RANK_LOOSE, RANK_PARTIAL, RANKS };
 
 struct search {
 	const struct waiting *op;
-	uint32_t id;		/* of op if it waits, else SLAB_NONE */
+	bool waits;		/* op is one of those that wait */
 	bool mark;		/* those that might be it are to know */
 	bool again;		/* op was looked at before: it says nothing new of the offset */
 
-	uint32_t found;		/* the counterpart, or SLAB_NONE */
+	struct waiting *found;	/* the counterpart, or NULL */
 	bool loose;		/* it does not quite agree with what is known of the offset */
 	bool refused;		/* one agreed in all but its reply or its times */
 	bool fits;		/* some fit, or might if the offset were known */
@@ -40,7 +40,8 @@ struct search {
 	uint32_t samples;
 	bool wandering;		/* only ops that were sent more than once count */
 	/* by enum rank: newest and number of those that fit; of them on the connection bound to op's */
-	uint32_t best[RANKS], count[RANKS], bound_best[RANKS], bound_count[RANKS];
+	struct waiting *best[RANKS], *bound_best[RANKS];
+	uint32_t count[RANKS], bound_count[RANKS];
 };
 
 enum glance_result {
@@ -51,7 +52,7 @@ enum glance_result {
 
 /* What was found: */
 struct glance {
-	uint32_t found;
+	struct waiting *found;
 	struct offset *offset;		/* its times are to be learned from by this one */
 	struct offset_range range;	/* of both ops */
 	int64_t first_ns;
