@@ -248,53 +248,93 @@ note_slots(struct concurrency *concurrency, const struct nfs_op *op, uint32_t nu
 
 /* ---- events ---- */
 
-static int64_t
-latency_of(const struct concurrency *concurrency, const struct sweep_event *event)
+/* -1: not known, as the call is still open or began before it was followed. */
+static inline int64_t
+latency_of(const struct concurrency *concurrency, int64_t begin_ns, int64_t end_ns)
 {
-	bool timed = event->end_ns != SWEEP_OPEN && event->begin_ns != concurrency->from_ns;
-
-	return timed ? event->end_ns - event->begin_ns : -1;
-}
-
-static inline void
-take_event(struct depth *depth, const struct sweep_event *event, int64_t latency_ns)
-{
-	if (event->kind == SWEEP_END)
-		depth_end(depth, event->at_ns);
-	else if (event->kind == SWEEP_BEGIN)
-		depth_begin(depth, event->at_ns, tag_kind(event->tag), latency_ns);
-	else
-		depth_missed(depth, event->at_ns);
-}
-
-static inline void
-take_in_table(struct concurrency *concurrency, unsigned table, const struct sweep_event *event, int64_t latency_ns)
-{
-	uint32_t row = tag_row(event->tag, table);
-
-	if (row != NO_ROW)
-		take_event(&concurrency->table[table].row[row].depth, event, latency_ns);
+	return end_ns != SWEEP_OPEN && begin_ns != concurrency->from_ns ? end_ns - begin_ns : -1;
 }
 
 static void
-take_events(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
+begin_inside(void *context, const struct sweep_event *begin)
 {
 	struct concurrency *concurrency = context;
 
-	if (count == 1 && events->kind == SWEEP_MISSED)
-		concurrency->counts.late[view]++;
-	for (unsigned i = 0; i < count; i++) {
-		int64_t latency_ns = events[i].kind == SWEEP_BEGIN ? latency_of(concurrency, &events[i]) : 0;
+	depth_begin(&concurrency->server, begin->at_ns, tag_kind(begin->tag),
+	    latency_of(concurrency, begin->at_ns, begin->end_ns));
+}
 
-		if (view == SWEEP_INSIDE) {
-			take_event(&concurrency->server, &events[i], latency_ns);
-			continue;
-		}
-		take_in_table(concurrency, CONCURRENCY_CONNECTIONS, &events[i], latency_ns);
-		take_in_table(concurrency, CONCURRENCY_CLIENTS, &events[i], latency_ns);
-		take_in_table(concurrency, CONCURRENCY_SESSIONS, &events[i], latency_ns);
+static void
+end_inside(void *context, const struct sweep_event *end)
+{
+	struct concurrency *concurrency = context;
+
+	depth_end(&concurrency->server, end->at_ns);
+}
+
+/* In every row that it has. */
+static void
+begin_outside(void *context, const struct sweep_event *begin)
+{
+	struct concurrency *concurrency = context;
+	int64_t latency_ns = latency_of(concurrency, begin->at_ns, begin->end_ns);
+
+	for (unsigned table = 0; table < CONCURRENCY_TABLES; table++) {
+		uint32_t row = tag_row(begin->tag, table);
+
+		if (row != NO_ROW)
+			depth_begin(&concurrency->table[table].row[row].depth, begin->at_ns, tag_kind(begin->tag), latency_ns);
 	}
 }
+
+static void
+end_outside(void *context, const struct sweep_event *end)
+{
+	struct concurrency *concurrency = context;
+
+	for (unsigned table = 0; table < CONCURRENCY_TABLES; table++) {
+		uint32_t row = tag_row(end->tag, table);
+
+		if (row != NO_ROW)
+			depth_end(&concurrency->table[table].row[row].depth, end->at_ns);
+	}
+}
+
+static void
+take_run(void *context, const struct sweep_run *run)
+{
+	if (run->view == SWEEP_INSIDE)
+		sweep_each(run, begin_inside, end_inside, context);
+	else
+		sweep_each(run, begin_outside, end_outside, context);
+}
+
+static void
+late_in(struct depth *depth, const struct sweep_late *late, int64_t latency_ns)
+{
+	depth_missed(depth, late->missed_ns);
+	if (late->begins)
+		depth_begin(depth, late->begin.at_ns, tag_kind(late->begin.tag), latency_ns);
+}
+
+static void
+take_late(void *context, enum sweep_view view, const struct sweep_late *late)
+{
+	struct concurrency *concurrency = context;
+	int64_t latency_ns = latency_of(concurrency, late->begin_ns, late->begin.end_ns);
+
+	concurrency->counts.late[view]++;
+	if (view == SWEEP_INSIDE)
+		late_in(&concurrency->server, late, latency_ns);
+	for (unsigned table = 0; table < CONCURRENCY_TABLES && view == SWEEP_OUTSIDE; table++) {
+		uint32_t row = tag_row(late->begin.tag, table);
+
+		if (row != NO_ROW)
+			late_in(&concurrency->table[table].row[row].depth, late, latency_ns);
+	}
+}
+
+static const struct sweep_sink sweep_sink = { .run = take_run, .late = take_late };
 
 /* ---- ops ---- */
 
@@ -439,7 +479,7 @@ concurrency_new(unsigned views)
 	struct concurrency *concurrency = g_new0(struct concurrency, 1);
 	bool outside = (views >> CONCURRENCY_OUTSIDE & 1) != 0;
 
-	concurrency->sweep = sweep_new(outside ? SWEEP_OUTSIDE : SWEEP_INSIDE, take_events, concurrency);
+	concurrency->sweep = sweep_new(outside ? SWEEP_OUTSIDE : SWEEP_INSIDE, &sweep_sink, concurrency);
 	concurrency->from_ns = INT64_MIN;
 	concurrency->views = views;
 	concurrency->server.by_calls = true;

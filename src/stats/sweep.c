@@ -12,27 +12,20 @@ enum {
 	/* An event that would have to pass more of those that wait goes to the stragglers. */
 	NEAR_EVENTS = 64,
 	TELL_CALLS = 64,	/* settled, whose begins are told at a time */
-	TELL_EVENTS = 64,
-};
-
-struct event {
-	int64_t at_ns;
-	int64_t end_ns;		/* of a begin */
-	uint64_t tag;
 };
 
 /* Events of one sort that wait, the earliest first: nearly all come nearly in order. */
 struct queue {
-	struct event *event;	/* in front of the first one stands one that nothing comes before */
+	struct sweep_event *event;	/* in front of the first one stands one that nothing comes before */
 	uint32_t first, back, room;	/* back: behind the last one */
 	uint32_t due;			/* behind the first ones that are to be told */
 	bool due_stand;			/* nothing comes before what is due any more */
-	struct event *heap;		/* the stragglers */
+	struct sweep_event *heap;		/* the stragglers */
 	uint32_t heap_count, heap_room;
 };
 
 struct sweep {
-	sweep_sink_fn *sink;
+	const struct sweep_sink *sink;
 	void *context;
 	/*
 	 * Each call's begin in the first view decides when it is settled; without
@@ -44,8 +37,15 @@ struct sweep {
 	uint32_t limit;
 	uint32_t in_past;		/* calls in a row that lay wholly before settled_ns */
 	uint32_t untold;		/* settled since anything was told */
+	bool has_nobody;
 	int64_t settled_ns;
-	int64_t latest_ns[SWEEP_VIEWS];	/* of all its stamps */
+	/*
+	 * Calls that begin after near_ns change nothing in what is settled next: so
+	 * many of them are settled together, and only then is settled_ns up to date.
+	 */
+	int64_t near_ns;
+	uint32_t far_left;
+	int64_t latest_ns[SWEEP_VIEWS];	/* of its stamps, those aside that are in ends */
 };
 
 /* ---- queues ---- */
@@ -54,13 +54,13 @@ struct sweep {
 static const uint64_t nobody = (UINT64_C(1) << SWEEP_RANK_SHIFT) - 1;
 
 static bool
-is_nobody(const struct event *event)
+is_nobody(const struct sweep_event *event)
 {
 	return (event->tag & nobody) == nobody;
 }
 
 static bool
-is_before(const struct event *a, const struct event *b)
+is_before(const struct sweep_event *a, const struct sweep_event *b)
 {
 	if (a->at_ns != b->at_ns)
 		return a->at_ns < b->at_ns;
@@ -69,13 +69,13 @@ is_before(const struct event *a, const struct event *b)
 }
 
 static void
-heap_push(struct queue *queue, const struct event *event)
+heap_push(struct queue *queue, const struct sweep_event *event)
 {
 	uint32_t at = queue->heap_count++;
 
 	if (queue->heap_count > queue->heap_room) {
 		queue->heap_room = MAX(64, 2 * queue->heap_room);
-		queue->heap = g_renew(struct event, queue->heap, queue->heap_room);
+		queue->heap = g_renew(struct sweep_event, queue->heap, queue->heap_room);
 	}
 	while (at > 0 && is_before(event, &queue->heap[(at - 1) / 2])) {
 		queue->heap[at] = queue->heap[(at - 1) / 2];
@@ -84,10 +84,10 @@ heap_push(struct queue *queue, const struct event *event)
 	queue->heap[at] = *event;
 }
 
-static struct event
+static struct sweep_event
 heap_pop(struct queue *queue)
 {
-	struct event top = queue->heap[0], last = queue->heap[--queue->heap_count];
+	struct sweep_event top = queue->heap[0], last = queue->heap[--queue->heap_count];
 	uint32_t at = 0, child;
 
 	while ((child = 2 * at + 1) < queue->heap_count) {
@@ -114,12 +114,12 @@ set_first(struct queue *queue, uint32_t first)
 static void
 make_room(struct queue *queue)
 {
-	const struct event *from = queue->event + queue->first;
+	const struct sweep_event *from = queue->event + queue->first;
 	uint32_t count = queue->back - queue->first;
 
 	if (queue->room < FIRST_ROOM || count > queue->room / 2) {
 		uint32_t room = MAX(FIRST_ROOM, 2 * queue->room);
-		struct event *event = g_new(struct event, room);
+		struct sweep_event *event = g_new(struct sweep_event, room);
 
 		if (count > 0)
 			memcpy(event + FRONT, from, count * sizeof(*event));
@@ -138,9 +138,9 @@ make_room(struct queue *queue)
 static G_GNUC_NO_INLINE void
 queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
-	const struct event event = { .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
-	const struct event *stand;
-	struct event *place;
+	const struct sweep_event event = { .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
+	const struct sweep_event *stand;
+	struct sweep_event *place;
 
 	if (queue->back >= queue->room)
 		make_room(queue);
@@ -161,7 +161,7 @@ queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 static inline void
 queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
-	struct event *place = queue->event + queue->back;
+	struct sweep_event *place = queue->event + queue->back;
 
 	if (queue->back >= queue->room || place[-1].at_ns >= at_ns) {
 		queue_insert(queue, at_ns, end_ns, tag);
@@ -177,7 +177,7 @@ queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 static G_GNUC_NO_INLINE void
 take_straggler(struct queue *queue)
 {
-	struct event *first, *before;
+	struct sweep_event *first, *before;
 
 	if (queue->first < 2)
 		make_room(queue);
@@ -192,10 +192,10 @@ take_straggler(struct queue *queue)
 }
 
 /* The first event that is not due yet; NULL: there is none. */
-static inline const struct event *
+static inline const struct sweep_event *
 queue_next(struct queue *queue)
 {
-	const struct event *next = &queue->event[queue->due];
+	const struct sweep_event *next = &queue->event[queue->due];
 	bool none = queue->due == queue->back;
 
 	if (queue->heap_count > 0 && (none || queue->heap[0].at_ns <= next->at_ns)) {
@@ -216,7 +216,7 @@ queue_waiting(const struct queue *queue)
 static G_GNUC_NO_INLINE void
 queue_until(struct queue *queue, int64_t until_ns)
 {
-	const struct event *next;
+	const struct sweep_event *next;
 
 	while ((next = queue_next(queue)) != NULL && next->at_ns <= until_ns)
 		queue->due++;
@@ -269,29 +269,37 @@ queue_retag(struct queue *queue, sweep_tag_fn *retag, void *context)
 
 /* ---- what is told ---- */
 
-struct telling {
-	const struct sweep *sweep;
-	enum sweep_view view;
-	unsigned count;
-	struct sweep_event event[TELL_EVENTS];
-};
-
-static void
-telling_flush(struct telling *telling)
+/* So many events, the first ones: those that are nobody's give way. How many are left, the last ones of them. */
+static uint32_t
+drop_nobodies(struct queue *queue, uint32_t count)
 {
-	const struct sweep *sweep = telling->sweep;
+	struct sweep_event *stop = queue->event + queue->first + count, *kept = stop;
 
-	if (telling->count > 0)
-		sweep->sink(sweep->context, telling->view, telling->event, telling->count);
-	telling->count = 0;
+	for (struct sweep_event *event = stop; event-- > queue->event + queue->first;) {
+		if (!is_nobody(event))
+			*--kept = *event;
+	}
+	return (uint32_t)(stop - kept);
 }
 
-static inline struct sweep_event *
-telling_next(struct telling *telling)
+/* The first of the events that wait which is after ns. */
+static const struct sweep_event *
+first_after(const struct queue *queue, int64_t ns)
 {
-	if (G_UNLIKELY(telling->count == TELL_EVENTS))
-		telling_flush(telling);
-	return &telling->event[telling->count++];
+	const struct sweep_event *first = queue->event + queue->first;
+	uint32_t count = queue->back - queue->first;
+
+	while (count > 0) {
+		uint32_t half = count / 2;
+
+		if (first[half].at_ns <= ns) {
+			first += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return first;
 }
 
 /*
@@ -303,52 +311,29 @@ static void
 tell(struct sweep *sweep, enum sweep_view view, uint32_t count, int64_t until_ns)
 {
 	struct queue *begins = &sweep->begins[view], *ends = &sweep->ends[view];
-	struct telling telling;		/* not set here, for its events would be as well */
-	const struct event *begin = begins->event + begins->first, *last = begin + count, *end, *end_last;
-	struct sweep_event *event;
+	struct sweep_run run = { .view = view, .begin_stop = begins->event + begins->first + count };
 
-	telling.sweep = sweep;
-	telling.view = view;
-	telling.count = 0;
+	if (G_UNLIKELY(sweep->has_nobody))
+		count = drop_nobodies(begins, count);
+	run.begin = run.begin_stop - count;
+	if (count > 0)
+		until_ns = max_ns(until_ns, run.begin_stop[-1].at_ns);
 	if (G_UNLIKELY(ends->heap_count > 0))
-		queue_until(ends, count > 0 ? max_ns(until_ns, last[-1].at_ns) : until_ns);
-	end = ends->event + ends->first;
-	end_last = ends->event + ends->back;
-	for (;; begin++) {
-		int64_t at_ns = begin < last ? begin->at_ns : until_ns;
-
-		if (begin < last && is_nobody(begin))
-			continue;
-		for (; end < end_last && end->at_ns <= at_ns; end++) {
-			event = telling_next(&telling);
-			event->at_ns = min_ns(end->at_ns, sweep->latest_ns[view]);
-			event->tag = end->tag;
-			event->kind = SWEEP_END;
-		}
-		if (begin == last)
-			break;
-		event = telling_next(&telling);
-		event->at_ns = event->begin_ns = at_ns;
-		event->end_ns = begin->end_ns;
-		event->tag = begin->tag;
-		event->kind = SWEEP_BEGIN;
-	}
-	telling_flush(&telling);
-	queue_drop(begins, begins->first + count);
-	queue_drop(ends, (uint32_t)(end - ends->event));
-}
-
-static void
-tell_one(const struct sweep *sweep, enum sweep_view view, const struct sweep_event *event)
-{
-	sweep->sink(sweep->context, view, event, 1);
+		queue_until(ends, until_ns);
+	run.end = ends->event + ends->first;
+	run.end_stop = first_after(ends, until_ns);
+	sweep->sink->run(sweep->context, &run);
+	if (run.end < run.end_stop)
+		sweep->latest_ns[view] = max_ns(sweep->latest_ns[view], run.end_stop[-1].at_ns);
+	queue_drop(begins, (uint32_t)(run.begin_stop - begins->event));
+	queue_drop(ends, (uint32_t)(run.end_stop - ends->event));
 }
 
 /* How many of those that are due come before ns. */
 static uint32_t
 count_before(const struct queue *queue, int64_t ns)
 {
-	const struct event *first = queue->event + queue->first;
+	const struct sweep_event *first = queue->event + queue->first;
 	uint32_t before = 0, among = queue->due - queue->first;
 
 	while (before < among) {
@@ -362,11 +347,30 @@ count_before(const struct queue *queue, int64_t ns)
 	return before;
 }
 
-void
-sweep_tell(struct sweep *sweep)
+/* The first ones that wait are settled, so many. */
+static void
+settle(struct sweep *sweep, uint32_t count)
+{
+	struct queue *begins = &sweep->begins[sweep->first];
+
+	for (; G_UNLIKELY(begins->heap_count > 0) && count > 0; count--) {
+		sweep->settled_ns = queue_next(begins)->at_ns;
+		begins->due++;
+		sweep->untold++;
+	}
+	if (count == 0)
+		return;
+	begins->due += count;
+	sweep->untold += count;
+	sweep->settled_ns = begins->event[begins->due - 1].at_ns;
+}
+
+static void
+tell_settled(struct sweep *sweep)
 {
 	struct queue *outside = &sweep->begins[SWEEP_OUTSIDE], *inside = &sweep->begins[SWEEP_INSIDE];
 
+	sweep->untold = 0;
 	if (sweep->settled_ns == INT64_MIN)
 		return;
 	if (sweep->first == SWEEP_OUTSIDE) {
@@ -375,7 +379,50 @@ sweep_tell(struct sweep *sweep)
 	}
 	/* not at the time up to which all is settled: more may begin then */
 	tell(sweep, SWEEP_INSIDE, count_before(inside, sweep->settled_ns), INT64_MIN);
-	sweep->untold = 0;
+}
+
+/* All that is to be settled is, and told when that is enough. */
+static void
+settle_all(struct sweep *sweep)
+{
+	uint32_t waiting = queue_waiting(&sweep->begins[sweep->first]);
+
+	if (waiting > sweep->limit)
+		settle(sweep, waiting - sweep->limit);
+	if (sweep->untold >= TELL_CALLS)
+		tell_settled(sweep);
+}
+
+/* How many calls can be added before anything is settled or told, and which. */
+static void
+look_ahead(struct sweep *sweep)
+{
+	const struct queue *begins = &sweep->begins[sweep->first];
+	uint32_t waiting = queue_waiting(begins), last;
+
+	if (waiting < sweep->limit) {
+		sweep->far_left = sweep->limit - waiting;
+		sweep->near_ns = max_ns(sweep->settled_ns, -INT64_MAX) - 1;
+		return;
+	}
+	sweep->far_left = TELL_CALLS - sweep->untold;
+	last = begins->due + sweep->far_left - 1;
+	sweep->near_ns = last < begins->back ? begins->event[last].at_ns : INT64_MAX;
+}
+
+static G_GNUC_NO_INLINE void
+go_on(struct sweep *sweep)
+{
+	settle_all(sweep);
+	look_ahead(sweep);
+}
+
+void
+sweep_tell(struct sweep *sweep)
+{
+	settle_all(sweep);
+	tell_settled(sweep);
+	look_ahead(sweep);
 }
 
 /* ---- time ---- */
@@ -406,14 +453,34 @@ forget_time(struct sweep *sweep)
 		sweep->latest_ns[view] = INT64_MIN;
 }
 
+/* Calls that are still open end with the last stamp of all. */
+static void
+close_open(struct sweep *sweep, enum sweep_view view)
+{
+	struct queue *ends = &sweep->ends[view];
+	int64_t latest_ns = sweep->latest_ns[view];
+
+	queue_until(ends, SWEEP_OPEN - 1);
+	if (ends->due > ends->first)
+		latest_ns = max_ns(latest_ns, ends->event[ends->due - 1].at_ns);
+	for (uint32_t i = ends->due; i < ends->back; i++)
+		ends->event[i].at_ns = latest_ns;
+}
+
 static void
 tell_all(struct sweep *sweep)
 {
 	for (enum sweep_view view = 0; view < SWEEP_VIEWS; view++) {
 		struct queue *begins = &sweep->begins[view];
 
-		queue_until(begins, INT64_MAX);
-		tell(sweep, view, begins->due - begins->first, SWEEP_OPEN);
+		while (queue_waiting(begins) > 0) {
+			while (begins->due - begins->first < TELL_CALLS && queue_next(begins) != NULL)
+				begins->due++;
+			tell(sweep, view, begins->due - begins->first, INT64_MIN);
+		}
+		tell(sweep, view, begins->due - begins->first, INT64_MIN);
+		close_open(sweep, view);
+		tell(sweep, view, 0, SWEEP_OPEN);
 	}
 }
 
@@ -422,30 +489,27 @@ static void
 take_late_view(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
 	int64_t begin_ns = call->begin_ns[view], end_ns = call->end_ns[view], settled_ns = sweep->settled_ns;
-	struct sweep_event event = { .begin_ns = begin_ns, .end_ns = end_ns, .tag = call->tag };
+	const struct sweep_late late = {
+		.missed_ns = min_ns(end_ns, settled_ns) - begin_ns,
+		.begins = end_ns > settled_ns,
+		.begin = { .at_ns = settled_ns, .end_ns = end_ns, .tag = call->tag },
+		.begin_ns = begin_ns,
+	};
 
-	if (begin_ns < settled_ns) {
-		event.kind = SWEEP_MISSED;
-		event.at_ns = min_ns(end_ns, settled_ns) - begin_ns;
-		tell_one(sweep, view, &event);
-	}
-	if (end_ns <= settled_ns)
-		return;
-	wait_for_end(sweep, view, call);
+	if (end_ns > settled_ns)
+		wait_for_end(sweep, view, call);
 	if (begin_ns < settled_ns) {
 		tell(sweep, view, 0, settled_ns);
-		event.kind = SWEEP_BEGIN;
-		event.at_ns = settled_ns;
-		tell_one(sweep, view, &event);
-	} else {
+		sweep->sink->late(sweep->context, view, &late);
+	} else if (end_ns > settled_ns) {
 		wait_for_begin(sweep, SWEEP_INSIDE, call);
 	}
 }
 
-static G_GNUC_NO_INLINE void
+static void
 take_late(struct sweep *sweep, const struct sweep_call *call, int64_t end_ns)
 {
-	sweep_tell(sweep);
+	tell_settled(sweep);
 	sweep->limit = MIN(2 * sweep->limit, SWEEP_CALLS_MAX);
 	sweep->in_past = end_ns <= sweep->settled_ns ? sweep->in_past + 1 : 0;
 	for (enum sweep_view view = sweep->first; view < SWEEP_VIEWS; view++) {
@@ -468,11 +532,13 @@ sweep_reset(struct sweep *sweep)
 	}
 	sweep->limit = SWEEP_CALLS_MIN;
 	sweep->in_past = sweep->untold = 0;
+	sweep->has_nobody = false;
 	forget_time(sweep);
+	look_ahead(sweep);
 }
 
 struct sweep *
-sweep_new(enum sweep_view first, sweep_sink_fn *sink, void *context)
+sweep_new(enum sweep_view first, const struct sweep_sink *sink, void *context)
 {
 	struct sweep *sweep = g_new0(struct sweep, 1);
 
@@ -509,13 +575,12 @@ sweep_free(struct sweep *sweep)
 	g_free(sweep);
 }
 
-static inline void
-note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call, bool open)
+static void
+note_latest(struct sweep *sweep, enum sweep_view view, const struct sweep_call *call)
 {
-	int64_t stamp_ns = open ? call->begin_ns[view] : call->end_ns[view];
+	int64_t stamp_ns = call->end_ns[view] == SWEEP_OPEN ? call->begin_ns[view] : call->end_ns[view];
 
-	if (stamp_ns > sweep->latest_ns[view])
-		sweep->latest_ns[view] = stamp_ns;
+	sweep->latest_ns[view] = max_ns(sweep->latest_ns[view], stamp_ns);
 }
 
 static inline void
@@ -525,65 +590,56 @@ wait_for(struct sweep *sweep, enum sweep_view view, const struct sweep_call *cal
 	wait_for_end(sweep, view, call);
 }
 
-/* If enough wait, the earliest of them is settled. */
-static inline void
-settle(struct sweep *sweep, struct queue *begins)
+/* Whatever it is: open, late, among what is settled next, or seen inside only where others are seen outside too. */
+static G_GNUC_NO_INLINE void
+add_any(struct sweep *sweep, const struct sweep_call *call)
 {
-	if (queue_waiting(begins) <= sweep->limit)
-		return;
-	sweep->settled_ns = queue_next(begins)->at_ns;
-	begins->due++;
-	if (++sweep->untold >= TELL_CALLS)
-		sweep_tell(sweep);
-}
+	enum sweep_view first = sweep->first, own = has_view(call, first) ? first : SWEEP_INSIDE;
 
-/* A call that has the first view. */
-static inline void
-add_first(struct sweep *sweep, enum sweep_view first, const struct sweep_call *call)
-{
-	bool both = first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE);
-	bool open = call->end_ns[first] == SWEEP_OPEN;
-
-	note_latest(sweep, first, call, open);
-	if (both)
-		note_latest(sweep, SWEEP_INSIDE, call, open);
-	if (G_UNLIKELY(call->begin_ns[first] < sweep->settled_ns)) {
-		take_late(sweep, call, call->end_ns[first]);
+	settle_all(sweep);
+	for (enum sweep_view view = own; view < SWEEP_VIEWS; view++) {
+		if (has_view(call, view))
+			note_latest(sweep, view, call);
+	}
+	if (call->begin_ns[own] < sweep->settled_ns) {
+		take_late(sweep, call, call->end_ns[own]);
+		look_ahead(sweep);
 		return;
 	}
 	sweep->in_past = 0;
-	if (both)
+	if (own != first) {
+		queue_push(&sweep->begins[first], call->begin_ns[own], call->end_ns[own], call->tag | nobody);
+		sweep->has_nobody = true;
+	} else if (own != SWEEP_INSIDE && has_view(call, SWEEP_INSIDE)) {
+		wait_for(sweep, SWEEP_INSIDE, call);
+	}
+	wait_for(sweep, own, call);
+	go_on(sweep);
+}
+
+static inline void
+add_far(struct sweep *sweep, enum sweep_view first, const struct sweep_call *call)
+{
+	sweep->in_past = 0;
+	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
 		wait_for(sweep, SWEEP_INSIDE, call);
 	wait_for(sweep, first, call);
-	settle(sweep, &sweep->begins[first]);
-}
-
-/* A call that was seen inside only, where others are seen outside too. */
-static G_GNUC_NO_INLINE void
-add_second(struct sweep *sweep, const struct sweep_call *call)
-{
-	int64_t begin_ns = call->begin_ns[SWEEP_INSIDE], end_ns = call->end_ns[SWEEP_INSIDE];
-
-	note_latest(sweep, SWEEP_INSIDE, call, end_ns == SWEEP_OPEN);
-	if (begin_ns < sweep->settled_ns) {
-		take_late(sweep, call, end_ns);
-		return;
-	}
-	sweep->in_past = 0;
-	queue_push(&sweep->begins[SWEEP_OUTSIDE], begin_ns, end_ns, call->tag | nobody);
-	wait_for(sweep, SWEEP_INSIDE, call);
-	settle(sweep, &sweep->begins[SWEEP_OUTSIDE]);
+	if (--sweep->far_left == 0)
+		go_on(sweep);
 }
 
 void
 sweep_add(struct sweep *sweep, const struct sweep_call *call)
 {
-	if (sweep->first == SWEEP_INSIDE)
-		add_first(sweep, SWEEP_INSIDE, call);
-	else if (has_view(call, SWEEP_OUTSIDE))
-		add_first(sweep, SWEEP_OUTSIDE, call);
+	enum sweep_view first = sweep->first;
+
+	if (G_UNLIKELY(!has_view(call, first) || call->begin_ns[first] <= sweep->near_ns ||
+	    call->end_ns[first] == SWEEP_OPEN))
+		add_any(sweep, call);
+	else if (first == SWEEP_INSIDE)
+		add_far(sweep, SWEEP_INSIDE, call);
 	else
-		add_second(sweep, call);
+		add_far(sweep, SWEEP_OUTSIDE, call);
 }
 
 void

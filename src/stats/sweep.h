@@ -16,6 +16,7 @@
 #ifndef STATS_SWEEP_H
 #define STATS_SWEEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sweep;
@@ -50,35 +51,60 @@ struct sweep_call {
 
 enum { SWEEP_RANK_SHIFT = 48 };
 
-enum sweep_event_kind { SWEEP_BEGIN, SWEEP_END, SWEEP_MISSED };
-
+/* at_ns: of a begin the call's; of an end the call's, or for an open call the last stamp that any call has in this view. */
 struct sweep_event {
-	/*
-	 * Of a begin the call's, or for a late call the time up to which all is
-	 * settled. Of an end the call's, or for an open call the last stamp that any
-	 * call has in this view. Of what is missed how much of a call lies in what
-	 * is settled; its begin follows unless that is all of it.
-	 */
 	int64_t at_ns;
-	int64_t begin_ns, end_ns;	/* with a begin: the call's */
+	int64_t end_ns;		/* of a begin: when the call ends */
 	uint64_t tag;
-	enum sweep_event_kind kind;
 };
 
+/* Begins and ends of one view that follow what was told before, each in order; sweep_each() has them in one. */
+struct sweep_run {
+	enum sweep_view view;
+	const struct sweep_event *begin, *begin_stop;
+	const struct sweep_event *end, *end_stop;
+};
+
+/* A call that began before what is settled. */
+struct sweep_late {
+	int64_t missed_ns;		/* how much of it lies in what is settled */
+	bool begins;			/* not when that is all of it */
+	struct sweep_event begin;	/* at the time up to which all is settled */
+	int64_t begin_ns;		/* the call's own */
+};
+
+/* Neither may call the sweep. */
+struct sweep_sink {
+	void (*run)(void *context, const struct sweep_run *run);
+	void (*late)(void *context, enum sweep_view view, const struct sweep_late *late);
+};
+
+typedef void sweep_event_fn(void *context, const struct sweep_event *event);
+
 /*
- * Takes events of one view in their order, several at a time, but what is missed
- * by itself. It may not call the sweep.
+ * Of equal stamps ends come first: whoever answers and asks again in one tick of
+ * the clock had one call under way.
  */
-typedef void sweep_sink_fn(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count);
+static inline void
+sweep_each(const struct sweep_run *run, sweep_event_fn *each_begin, sweep_event_fn *each_end, void *context)
+{
+	const struct sweep_event *begin = run->begin, *end = run->end;
+
+	for (; begin < run->begin_stop; begin++) {
+		for (; end < run->end_stop && end->at_ns <= begin->at_ns; end++)
+			each_end(context, end);
+		each_begin(context, begin);
+	}
+	for (; end < run->end_stop; end++)
+		each_end(context, end);
+}
 
 /*
  * first: SWEEP_OUTSIDE, or SWEEP_INSIDE if nothing else is followed: what else
- * a call has is ignored then.
- *
- * Of equal stamps ends come first: whoever answers and asks again in one tick of
- * the clock had one call under way. Calls that begin together come in the order of their ends.
+ * a call has is ignored then. sink: borrowed for as long as the sweep is there.
+ * Calls that begin together come in the order of their ends.
  */
-struct sweep *sweep_new(enum sweep_view first, sweep_sink_fn *sink, void *context);
+struct sweep *sweep_new(enum sweep_view first, const struct sweep_sink *sink, void *context);
 void sweep_free(struct sweep *sweep);
 /* The same, in the middle of its calls, with a sink that has another context. */
 struct sweep *sweep_copy(const struct sweep *sweep, void *context);

@@ -6,20 +6,60 @@
 
 /* What a sweep tells, as text: "+a@5" a began at 5, "-a@7" it ended, "~a 3" 3 ns of it were missed; inside in capitals. */
 static void
-note(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
+note(GString *notes, enum sweep_view view, char sign, const struct sweep_event *event)
 {
-	static const char sign[] = { [SWEEP_BEGIN] = '+', [SWEEP_END] = '-', [SWEEP_MISSED] = '~' };
-
-	for (unsigned i = 0; i < count; i++)
-		g_string_append_printf(context, "%c%c%c%d ", sign[events[i].kind],
-		    (char)((view == SWEEP_INSIDE ? 'A' : 'a') + events[i].tag), events[i].kind == SWEEP_MISSED ? ' ' : '@',
-		    (int)events[i].at_ns);
+	g_string_append_printf(notes, "%c%c@%d ", sign, (char)((view == SWEEP_INSIDE ? 'A' : 'a') + event->tag),
+	    (int)event->at_ns);
 }
+
+static void
+note_begin(void *context, const struct sweep_event *event)
+{
+	note(context, SWEEP_OUTSIDE, '+', event);
+}
+
+static void
+note_end(void *context, const struct sweep_event *event)
+{
+	note(context, SWEEP_OUTSIDE, '-', event);
+}
+
+static void
+note_begin_inside(void *context, const struct sweep_event *event)
+{
+	note(context, SWEEP_INSIDE, '+', event);
+}
+
+static void
+note_end_inside(void *context, const struct sweep_event *event)
+{
+	note(context, SWEEP_INSIDE, '-', event);
+}
+
+static void
+note_run(void *context, const struct sweep_run *run)
+{
+	if (run->view == SWEEP_INSIDE)
+		sweep_each(run, note_begin_inside, note_end_inside, context);
+	else
+		sweep_each(run, note_begin, note_end, context);
+}
+
+static void
+note_late(void *context, enum sweep_view view, const struct sweep_late *late)
+{
+	g_string_append_printf(context, "~%c %d ", (char)((view == SWEEP_INSIDE ? 'A' : 'a') + late->begin.tag),
+	    (int)late->missed_ns);
+	if (late->begins)
+		note(context, view, '+', &late->begin);
+}
+
+static const struct sweep_sink to_notes = { .run = note_run, .late = note_late };
 
 static struct sweep *
 noting(GString *notes)
 {
-	return sweep_new(SWEEP_OUTSIDE, note, notes);
+	return sweep_new(SWEEP_OUTSIDE, &to_notes, notes);
 }
 
 static void
@@ -105,7 +145,7 @@ Test(sweep, an_open_call_ends_with_the_last_stamp_of_its_view)
 
 	for (unsigned both = 0; both < 2; both++) {
 		GString *notes = g_string_new(NULL);
-		struct sweep *sweep = sweep_new(both ? SWEEP_OUTSIDE : SWEEP_INSIDE, note, notes);
+		struct sweep *sweep = sweep_new(both ? SWEEP_OUTSIDE : SWEEP_INSIDE, &to_notes, notes);
 		struct sweep_call calls[] = {
 			{ .begin_ns = { 1, 2 }, .end_ns = { 9, 5 }, .tag = 0, .has = 1u << SWEEP_INSIDE },
 			{ .begin_ns = { 3, 6 }, .end_ns = { SWEEP_OPEN, SWEEP_OPEN }, .tag = 1, .has = 1u << SWEEP_INSIDE },
@@ -128,27 +168,46 @@ struct sums {
 };
 
 static void
-sum(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
+sum_begin(void *context, const struct sweep_event *event)
+{
+	struct sums *sums = context;
+
+	if (event->tag != 1)
+		return;
+	sums->begins++;
+	sums->begin_at_ns = event->at_ns;
+}
+
+static void
+sum_end(void *context, const struct sweep_event *event)
+{
+	(void)context, (void)event;
+}
+
+static void
+sum_run(void *context, const struct sweep_run *run)
+{
+	sweep_each(run, sum_begin, sum_end, context);
+}
+
+static void
+sum_late(void *context, enum sweep_view view, const struct sweep_late *late)
 {
 	struct sums *sums = context;
 
 	(void)view;
-	for (unsigned i = 0; i < count; i++) {
-		if (events[i].tag != 1)
-			continue;
-		if (events[i].kind == SWEEP_MISSED)
-			sums->missed_ns += events[i].at_ns;
-		if (events[i].kind != SWEEP_BEGIN)
-			continue;
-		sums->begins++;
-		sums->begin_at_ns = events[i].at_ns;
-	}
+	if (late->begin.tag == 1)
+		sums->missed_ns += late->missed_ns;
+	if (late->begins)
+		sum_begin(context, &late->begin);
 }
+
+static const struct sweep_sink to_sums = { .run = sum_run, .late = sum_late };
 
 Test(sweep, a_call_that_outlasts_all_that_wait_counts_from_what_is_settled)
 {
 	struct sums sums = { 0 };
-	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, sum, &sums);
+	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, &to_sums, &sums);
 	int64_t at_ns = 1000;
 
 	for (unsigned i = 0; i < SWEEP_CALLS_MIN + 10; i++, at_ns += 10)
@@ -172,7 +231,7 @@ Test(sweep, a_call_that_outlasts_all_that_wait_counts_from_what_is_settled)
 Test(sweep, time_begins_again_when_the_clock_was_set_back)
 {
 	struct sums sums = { 0 };
-	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, sum, &sums);
+	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, &to_sums, &sums);
 
 	for (int i = 0; i < SWEEP_CALLS_MIN + 1; i++)
 		add(sweep, 0, 1000000 + 10 * i, 1000005 + 10 * i);
@@ -206,23 +265,34 @@ order_note(struct order *order, enum sweep_view view, int64_t at_ns, int by)
 }
 
 static void
-order_take(void *context, enum sweep_view view, const struct sweep_event *events, unsigned count)
+order_run(void *context, const struct sweep_run *run)
+{
+	const struct sweep_event *begin = run->begin, *end = run->end;
+	struct order *order = context;
+
+	while (begin < run->begin_stop || end < run->end_stop) {
+		if (end < run->end_stop && (begin == run->begin_stop || end->at_ns <= begin->at_ns))
+			order_note(order, run->view, end++->at_ns, -1);
+		else
+			order_note(order, run->view, begin++->at_ns, 1);
+	}
+}
+
+static void
+order_late(void *context, enum sweep_view view, const struct sweep_late *late)
 {
 	struct order *order = context;
 
-	for (unsigned i = 0; i < count; i++) {
-		const struct sweep_event *event = &events[i];
-
-		order->is_good = order->is_good && event->kind != SWEEP_MISSED &&
-		    (event->kind == SWEEP_END || event->at_ns == event->begin_ns);
-		order_note(order, view, event->at_ns, event->kind == SWEEP_BEGIN ? 1 : -1);
-	}
+	(void)view, (void)late;
+	order->is_good = false;
 }
+
+static const struct sweep_sink to_order = { .run = order_run, .late = order_late };
 
 Test(sweep, random_calls_come_out_in_order)
 {
 	struct order order = { .is_good = true };
-	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, order_take, &order);
+	struct sweep *sweep = sweep_new(SWEEP_OUTSIDE, &to_order, &order);
 	uint64_t random = 7;
 
 	for (int64_t end_ns = 1000000; end_ns < 1000000 + 60000 * 10; end_ns += 10) {
@@ -272,7 +342,7 @@ Test(sweep, calls_that_wait_get_new_tags)
 Test(sweep, calls_inside_come_in_order_by_themselves)
 {
 	struct order order = { .is_good = true };
-	struct sweep *sweep = sweep_new(SWEEP_INSIDE, order_take, &order);
+	struct sweep *sweep = sweep_new(SWEEP_INSIDE, &to_order, &order);
 	uint64_t random = 11;
 
 	for (int64_t end_ns = 1000000; end_ns < 1000000 + 60000 * 10; end_ns += 10) {
@@ -295,7 +365,7 @@ Test(sweep, calls_inside_come_in_order_by_themselves)
 Test(sweep, what_is_settled_inside_has_not_begun_yet)
 {
 	GString *notes = g_string_new(NULL);
-	struct sweep *sweep = sweep_new(SWEEP_INSIDE, note, notes);
+	struct sweep *sweep = sweep_new(SWEEP_INSIDE, &to_notes, notes);
 	struct sweep_call call = { .begin_ns = { 0, 1 }, .end_ns = { 0, 20 }, .tag = 1, .has = 1u << SWEEP_INSIDE };
 
 	sweep_add(sweep, &call);
