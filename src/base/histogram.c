@@ -1,121 +1,139 @@
 /*
- * The bucket of a magnitude m, and where it is kept:
+ * The bucket of a magnitude m:
  *
- *      m              octave  bucket            width
- *      0..127         0       m                 1
- *      128..255       1       m & 127           1
- *      256..511       2       (m >> 1) & 127    2
- *      2^k..2^(k+1)-1 k - 6   (m >> (k - 7)) & 127   2^(k-7)
+ *      m              octave  bucket                        width
+ *      0..127         0       m                             1
+ *      128..255       1       m                             1
+ *      256..511       2       128 + (m >> 1)                2
+ *      2^k..2^(k+1)-1 k - 6   128 (k - 7) + (m >> (k - 7))  2^(k-7)
  *
- * An octave is a page. A bucket is at most 1/128 of its values wide, so its
- * middle is within 0.4 % of each of them.
+ * A bucket is at most 1/128 of its values wide, so its middle is within 0.4 %
+ * of each of them. Those of negative values have the same numbers below zero.
  */
 #include "base/histogram.h"
 
 #include <glib.h>
 #include <string.h>
 
-enum {
-	BUCKETS = DIST_BUCKETS,
-	OCTAVES = DIST_OCTAVES,
-	PAGES = DIST_PAGES,
-	GROWTH = 4,
-};
+enum { ROOM = 64 };	/* counters come by so many, from a multiple of it on */
 
-struct place {
-	unsigned page;
-	unsigned bucket;
-};
-
-static unsigned
-octave_shift(unsigned octave)
+static int
+bucket_of(int64_t value_ns)
 {
-	return octave > 0 ? octave - 1 : 0;
+	return value_ns < 0 ? -(int)dist_bucket((int64_t)-(uint64_t)value_ns) : (int)dist_bucket(value_ns);
 }
 
-static struct place
-place_of(int64_t value_ns)
+static uint64_t
+bucket_width(int bucket)
 {
-	unsigned bucket = dist_bucket(value_ns);
+	int octave = ABS(bucket) / DIST_BUCKETS;
 
-	return (struct place){ .page = bucket / BUCKETS, .bucket = bucket % BUCKETS };
+	return octave > 0 ? UINT64_C(1) << (octave - 1) : 1;
 }
 
-/* The value `above` the bucket's smallest magnitude, with the page's sign. */
+/* The value `above` the bucket's smallest magnitude, with its sign. */
 static int64_t
-place_value(struct place place, uint64_t above)
+bucket_value(int bucket, uint64_t above)
 {
-	bool negative = place.page >= OCTAVES;
-	unsigned octave = place.page % OCTAVES;
-	uint64_t magnitude = place.bucket;
+	uint64_t magnitude = (uint64_t)ABS(bucket);
 
-	if (octave > 0)
-		magnitude = (uint64_t)(BUCKETS + place.bucket) << octave_shift(octave);
+	if (magnitude >= DIST_BUCKETS)
+		magnitude = (DIST_BUCKETS + magnitude % DIST_BUCKETS) * bucket_width(bucket);
 	magnitude += above;
-	if (!negative)
+	if (bucket >= 0)
 		return (int64_t)magnitude;
 	return magnitude > INT64_MAX ? INT64_MIN : -(int64_t)magnitude;
 }
 
-static uint64_t
-place_width(struct place place)
-{
-	return UINT64_C(1) << octave_shift(place.page % OCTAVES);
-}
-
 static int64_t
-place_lower(struct place place)
+bucket_start(int bucket)
 {
-	return place_value(place, place.page >= OCTAVES ? place_width(place) - 1 : 0);
+	return bucket_value(bucket, bucket < 0 ? bucket_width(bucket) - 1 : 0);
 }
 
 int64_t
 bucket_lower(int64_t value_ns)
 {
-	return place_lower(place_of(value_ns));
-}
-
-static uint32_t *
-slot_counts(const struct histogram *histogram, unsigned slot)
-{
-	return histogram->counts + (size_t)(slot - 1) * BUCKETS;
-}
-
-static uint32_t *
-page_counts(struct histogram *histogram, unsigned page)
-{
-	if (histogram->slot[page] == 0) {
-		if (histogram->used == histogram->room) {
-			histogram->room += GROWTH;
-			histogram->counts = g_renew(uint32_t, histogram->counts, histogram->room * BUCKETS);
-		}
-		histogram->slot[page] = ++histogram->used;
-		memset(slot_counts(histogram, histogram->used), 0, BUCKETS * sizeof(*histogram->counts));
-	}
-	return slot_counts(histogram, histogram->slot[page]);
+	return bucket_start(bucket_of(value_ns));
 }
 
 static uint64_t
-place_count(const struct histogram *histogram, struct place place)
+count_at(const struct dist *dist, int bucket)
 {
-	unsigned slot = histogram->slot[place.page];
-	unsigned carry = histogram->slot[place.page + PAGES];
-	uint64_t count = slot > 0 ? slot_counts(histogram, slot)[place.bucket] : 0;
+	int at = bucket - dist->first;
+	uint64_t count;
 
-	if (carry > 0)
-		count += (uint64_t)slot_counts(histogram, carry)[place.bucket] << 32;
+	if (at < 0 || at >= dist->room)
+		return 0;
+	count = dist->counts[at];
+	if (dist->carries)
+		count += (uint64_t)dist->counts[dist->room + at] << 32;
 	return count;
 }
 
 static void
-place_add(struct histogram *histogram, struct place place, uint64_t count)
+carry(struct dist *dist, int bucket, uint32_t count)
 {
-	uint32_t *low = &page_counts(histogram, place.page)[place.bucket];
+	if (!dist->carries) {
+		dist->counts = g_renew(uint32_t, dist->counts, 2 * dist->room);
+		memset(dist->counts + dist->room, 0, dist->room * sizeof(*dist->counts));
+		dist->carries = true;
+	}
+	dist->counts[dist->room + bucket - dist->first] += count;
+}
+
+void
+dist_carry(struct dist *dist, uint32_t bucket)
+{
+	carry(dist, (int)bucket, 1);
+}
+
+/* There is room for the bucket. */
+static void
+bucket_add(struct dist *dist, int bucket, uint64_t count)
+{
+	uint32_t *low = &dist->counts[bucket - dist->first];
 	uint64_t sum = *low + count;
 
 	*low = (uint32_t)sum;
 	if (G_UNLIKELY(sum > UINT32_MAX))
-		page_counts(histogram, place.page + PAGES)[place.bucket] += (uint32_t)(sum >> 32);
+		carry(dist, bucket, (uint32_t)(sum >> 32));
+}
+
+/* Room for the buckets from `first` to the one before `end`, both multiples of ROOM, besides those that there are. */
+static void
+dist_enlarge(struct dist *dist, int first, int end)
+{
+	uint32_t *old = dist->counts;
+	unsigned had = dist->count > 0 ? dist->room : 0, at;
+
+	if (had > 0) {
+		first = MIN(first, dist->first);
+		end = MAX(end, dist->first + dist->room);
+	}
+	at = had > 0 ? (unsigned)(dist->first - first) : 0;
+	dist->first = first;
+	dist->room = (uint16_t)(end - first);
+	dist->counts = g_new0(uint32_t, (dist->carries ? 2u : 1u) * dist->room);
+	if (had > 0)
+		memcpy(dist->counts + at, old, had * sizeof(*old));
+	if (dist->carries)
+		memcpy(dist->counts + dist->room + at, old + had, had * sizeof(*old));
+	g_free(old);
+}
+
+/* Room for the buckets of all values from min_ns to max_ns. */
+static void
+dist_reach(struct dist *dist)
+{
+	int first = bucket_of(dist->min_ns) & -ROOM;
+	int end = (bucket_of(dist->max_ns) & -ROOM) + ROOM;
+
+	/* emptied, and its first value */
+	if (dist->count == 0 && dist->room >= end - first)
+		dist->first = first;
+	else if (dist->room == 0 || first < dist->first || end > dist->first + dist->room)
+		dist_enlarge(dist, first, end);
 }
 
 static void
@@ -125,17 +143,25 @@ dist_widen(struct dist *dist, int64_t min_ns, int64_t max_ns)
 		dist->min_ns = min_ns;
 	if (dist->count == 0 || max_ns > dist->max_ns)
 		dist->max_ns = max_ns;
-	if (dist->histogram == NULL)
-		dist->histogram = g_new0(struct histogram, 1);
+	dist->span = dist->min_ns < 0 ? 0 : (uint64_t)dist->max_ns - (uint64_t)dist->min_ns + 1;
 }
 
 void
-dist_count_rare(struct dist *dist, int64_t value_ns)
+dist_sum_rare(struct dist *dist, int64_t value_ns)
 {
 	dist_widen(dist, value_ns, value_ns);
 	dist->count++;
 	dist->sum_ns += value_ns;
-	place_add(dist->histogram, place_of(value_ns), 1);
+}
+
+void
+dist_add_rare(struct dist *dist, int64_t value_ns)
+{
+	dist_widen(dist, value_ns, value_ns);
+	dist_reach(dist);
+	dist->count++;
+	dist->sum_ns += value_ns;
+	bucket_add(dist, bucket_of(value_ns), 1);
 }
 
 void
@@ -144,68 +170,60 @@ dist_add(struct dist *dist, int64_t value_ns)
 	dist_add_here(dist, value_ns);
 }
 
-void
-dist_carry(struct dist *dist, int64_t value_ns)
+/* The buckets that can hold values: from the first to the last. */
+static int
+first_of(const struct dist *dist)
 {
-	struct place place = place_of(value_ns);
+	return bucket_of(dist->min_ns);
+}
 
-	page_counts(dist->histogram, place.page + PAGES)[place.bucket]++;
+static int
+last_of(const struct dist *dist)
+{
+	return bucket_of(dist->max_ns);
 }
 
 void
 dist_merge(struct dist *into, const struct dist *from)
 {
-	struct place place;
-
 	if (from->count == 0)
 		return;
 	dist_widen(into, from->min_ns, from->max_ns);
-	into->count += from->count;
-	into->sum_ns += from->sum_ns;
-	for (place.page = 0; place.page < PAGES; place.page++) {
-		if (from->histogram->slot[place.page] == 0)
-			continue;
-		for (place.bucket = 0; place.bucket < BUCKETS; place.bucket++) {
-			uint64_t count = place_count(from->histogram, place);
+	if (from->counts != NULL) {
+		int last = last_of(from);
+
+		dist_reach(into);
+		for (int bucket = first_of(from); bucket <= last; bucket++) {
+			uint64_t count = count_at(from, bucket);
 
 			if (count > 0)
-				place_add(into->histogram, place, count);
+				bucket_add(into, bucket, count);
 		}
 	}
+	into->count += from->count;
+	into->sum_ns += from->sum_ns;
 }
 
 void
 dist_clear(struct dist *dist)
 {
-	if (dist->histogram != NULL)
-		g_free(dist->histogram->counts);
-	g_free(dist->histogram);
+	g_free(dist->counts);
 	*dist = (struct dist){ 0 };
 }
 
 void
 dist_reset(struct dist *dist)
 {
-	struct histogram *histogram = dist->histogram;
-
-	if (histogram != NULL) {
-		histogram->used = 0;
-		memset(histogram->slot, 0, sizeof(histogram->slot));
-	}
-	*dist = (struct dist){ .histogram = histogram };
+	if (dist->counts != NULL)
+		memset(dist->counts, 0, dist->room * sizeof(*dist->counts));
+	*dist = (struct dist){ .counts = dist->counts, .room = dist->room };
 }
 
 void
 dist_copy(struct dist *copy, const struct dist *dist)
 {
-	struct histogram *histogram;
-
 	*copy = *dist;
-	if (dist->histogram == NULL)
-		return;
-	histogram = copy->histogram = g_memdup2(dist->histogram, sizeof(*histogram));
-	histogram->room = histogram->used;
-	histogram->counts = g_memdup2(histogram->counts, histogram->used * BUCKETS * sizeof(*histogram->counts));
+	copy->counts = g_memdup2(dist->counts, (dist->carries ? 2u : 1u) * dist->room * sizeof(*dist->counts));
 }
 
 int64_t
@@ -220,102 +238,57 @@ dist_mean(const struct dist *dist)
 void
 dist_each_bucket(const struct dist *dist, dist_bucket_fn *each, void *context)
 {
-	if (dist->histogram == NULL)
+	int last;
+
+	if (dist->count == 0 || dist->counts == NULL)
 		return;
-	/* Negative values: their pages, and the buckets of a page, run downwards. */
-	for (unsigned step = 0; step < PAGES; step++) {
-		bool negative = step < OCTAVES;
-		struct place place = { .page = negative ? PAGES - 1 - step : step - OCTAVES };
+	last = last_of(dist);
+	for (int bucket = first_of(dist); bucket <= last; bucket++) {
+		uint64_t count = count_at(dist, bucket);
 
-		if (dist->histogram->slot[place.page] == 0)
-			continue;
-		for (unsigned i = 0; i < BUCKETS; i++) {
-			uint64_t count;
-
-			place.bucket = negative ? BUCKETS - 1 - i : i;
-			count = place_count(dist->histogram, place);
-			if (count > 0)
-				each(context, place_lower(place), count);
-		}
+		if (count > 0)
+			each(context, bucket_start(bucket), count);
 	}
-}
-
-struct ends {
-	int64_t first_lower_ns, last_lower_ns;
-	bool any;
-};
-
-static void
-ends_step(void *context, int64_t lower_ns, uint64_t count)
-{
-	struct ends *ends = context;
-
-	(void)count;
-	if (!ends->any)
-		ends->first_lower_ns = lower_ns;
-	ends->any = true;
-	ends->last_lower_ns = lower_ns;
 }
 
 void
 dist_since(struct dist *since, const struct dist *earlier, const struct dist *now)
 {
-	struct ends ends = { 0 };
-	struct place place;
+	int first = 0, last = 0;
 
-	*since = (struct dist){ .count = now->count - earlier->count, .sum_ns = now->sum_ns - earlier->sum_ns };
+	*since = (struct dist){ .count = now->count - earlier->count };
 	if (since->count == 0)
 		return;
-	since->histogram = g_new0(struct histogram, 1);
-	for (place.page = 0; place.page < PAGES; place.page++) {
-		if (now->histogram->slot[place.page] == 0)
+	*since = (struct dist){ 0 };
+	dist_widen(since, now->min_ns, now->max_ns);
+	dist_reach(since);
+	for (int bucket = first_of(now); bucket <= last_of(now); bucket++) {
+		uint64_t count = count_at(now, bucket) - (earlier->count > 0 ? count_at(earlier, bucket) : 0);
+
+		if (count == 0)
 			continue;
-		for (place.bucket = 0; place.bucket < BUCKETS; place.bucket++) {
-			uint64_t before = earlier->count > 0 ? place_count(earlier->histogram, place) : 0;
-			uint64_t count = place_count(now->histogram, place) - before;
-
-			if (count > 0)
-				place_add(since->histogram, place, count);
-		}
+		bucket_add(since, bucket, count);
+		first = since->count == 0 ? bucket : first;
+		last = bucket;
+		since->count += count;
 	}
-	dist_each_bucket(since, ends_step, &ends);
-	since->min_ns = now->min_ns;
+	since->sum_ns = now->sum_ns - earlier->sum_ns;
 	if (earlier->count > 0 && now->min_ns == earlier->min_ns)
-		since->min_ns = MAX(ends.first_lower_ns, now->min_ns);
-	since->max_ns = now->max_ns;
-	if (earlier->count > 0 && now->max_ns == earlier->max_ns) {
-		place = place_of(ends.last_lower_ns);
-		since->max_ns = MIN(ends.last_lower_ns + (int64_t)(place_width(place) - 1), now->max_ns);
-	}
-}
-
-struct rank_search {
-	uint64_t rank;		/* 1-based */
-	uint64_t passed;	/* values in the buckets so far */
-	int64_t lower_ns;	/* of the bucket that holds the rank */
-};
-
-static void
-rank_step(void *context, int64_t lower_ns, uint64_t count)
-{
-	struct rank_search *search = context;
-
-	if (search->passed < search->rank)
-		search->lower_ns = lower_ns;
-	search->passed += count;
+		since->min_ns = MAX(bucket_start(first), now->min_ns);
+	if (earlier->count > 0 && now->max_ns == earlier->max_ns)
+		since->max_ns = MIN(bucket_start(last) + (int64_t)(bucket_width(last) - 1), now->max_ns);
+	dist_widen(since, since->min_ns, since->max_ns);
 }
 
 int64_t
 dist_quantile(const struct dist *dist, unsigned per_mille)
 {
-	struct rank_search search = {
-		.rank = (uint64_t)(((unsigned __int128)dist->count * per_mille + 999) / 1000),
-	};
-	struct place place;
+	uint64_t rank = (uint64_t)(((unsigned __int128)dist->count * per_mille + 999) / 1000), passed = 0;
+	int bucket = first_of(dist), last = last_of(dist);
 	int64_t middle_ns;
 
-	dist_each_bucket(dist, rank_step, &search);
-	place = place_of(search.lower_ns);
-	middle_ns = place_value(place, (place_width(place) - 1) / 2);
+	while (bucket < last && (passed += count_at(dist, bucket)) < rank)
+		bucket++;
+	middle_ns = bucket_value(bucket, (bucket_width(bucket) - 1) / 2);
 	return CLAMP(middle_ns, dist->min_ns, dist->max_ns);
 }

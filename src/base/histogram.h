@@ -4,7 +4,7 @@
  *
  * Buckets (part of the JSON schema, so that reports merge): 0 to 127 ns exact,
  * then 128 linear buckets to each power of two; negative values mirrored.
- * Storage is sparse: pages of 128 buckets that come as they are needed.
+ * Only those between the smallest and the largest value are kept.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -13,75 +13,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	DIST_BUCKETS = 128,	/* of a page */
-	DIST_OCTAVES = 58,	/* the last one holds the magnitude of INT64_MIN only */
-	DIST_PAGES = 2 * DIST_OCTAVES,	/* from 0 up, then from -1 down */
-};
+enum { DIST_BUCKETS = 128 };	/* to a power of two */
 
 /*
  * Counters are 32 bits wide, which halves the memory of a thousand rows. What
- * overflows is carried into a second page of the same bucket, which a live run
- * of many days may need and hardly anything else.
+ * overflows is carried into a second array behind them, which a live run of
+ * many days may need and hardly anything else.
  */
-struct histogram {
-	uint32_t *counts;	/* page by page */
-	uint8_t used, room;
-	uint8_t slot[2 * DIST_PAGES];	/* of pages, then of their carries; 1-based, 0: none */
-};
-
 struct dist {
 	uint64_t count;
+	uint32_t *counts;		/* owned: of the buckets from `first` on; NULL until the first value */
 	__int128 sum_ns;
 	int64_t min_ns, max_ns;		/* meaningful when count > 0 */
-	struct histogram *histogram;	/* owned; NULL until the first value */
+	uint64_t span;			/* of the values from min_ns to max_ns; 0: there is none, or one below zero */
+	int32_t first;			/* its number; that of a negative bucket is below zero */
+	uint16_t room;			/* counters, a multiple of 64 */
+	bool carries;			/* as many again are behind them */
 };
 
-/* The number of a value's bucket: its page's times DIST_BUCKETS, and its own there. */
-static inline unsigned
+/* The number of the bucket of a value that is not below zero. */
+static inline uint32_t
 dist_bucket(int64_t value_ns)
 {
-	uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
-	/* 0 in the first two pages, whose buckets are 1 ns wide */
-	unsigned shift = 56 - (unsigned)__builtin_clzll(magnitude | (2 * DIST_BUCKETS - 1));
-	unsigned bucket = shift * DIST_BUCKETS + (unsigned)(magnitude >> shift);
+	uint64_t magnitude = (uint64_t)value_ns;
+	/* 0 for what is below 256, whose buckets are 1 ns wide */
+	unsigned shift = (63 ^ (unsigned)__builtin_clzll(magnitude | (2 * DIST_BUCKETS - 1))) - 7;
 
-	return value_ns < 0 ? bucket + DIST_OCTAVES * DIST_BUCKETS : bucket;
+	return shift * DIST_BUCKETS + (uint32_t)(magnitude >> shift);
 }
 
-/* The counter of a bucket; NULL: it has none yet. */
-static inline uint32_t *
-dist_counter(const struct dist *dist, unsigned bucket)
+/* What dist_add has no time for: the smallest or largest value so far, or one of those below zero. */
+__attribute__((cold, noinline)) void dist_add_rare(struct dist *dist, int64_t value_ns);
+__attribute__((cold, noinline)) void dist_sum_rare(struct dist *dist, int64_t value_ns);
+/* The counter of a bucket has overflowed. */
+__attribute__((cold, noinline)) void dist_carry(struct dist *dist, uint32_t bucket);
+
+/* Between the smallest and the largest value so far, or one of them; none is below zero. */
+static inline bool
+dist_spans(const struct dist *dist, int64_t value_ns)
 {
-	const struct histogram *histogram = dist->histogram;
-	uint32_t *counter;
-	unsigned slot;
-
-	if (histogram == NULL || (slot = histogram->slot[bucket / DIST_BUCKETS]) == 0)
-		return NULL;
-	counter = &histogram->counts[(size_t)slot * DIST_BUCKETS + bucket % DIST_BUCKETS - DIST_BUCKETS];
-	if (counter == NULL)
-		__builtin_unreachable();	/* which spares whoever asks for a counter a second question */
-	return counter;
+	return __builtin_expect((uint64_t)value_ns - (uint64_t)dist->min_ns < dist->span, 1);
 }
 
-/* What dist_count has no time for: the first value of all, of a page, or the smallest or largest. */
-void dist_count_rare(struct dist *dist, int64_t value_ns);
-/* A counter of 32 bits has overflowed. */
-void dist_carry(struct dist *dist, int64_t value_ns);
-
-/* dist_add of a value whose counter is known. */
+/* dist_add of a value whose bucket is known. */
 static inline void
-dist_count(struct dist *dist, int64_t value_ns, uint32_t *counter)
+dist_count(struct dist *dist, int64_t value_ns, uint32_t bucket)
 {
-	if (__builtin_expect(counter == NULL || value_ns < dist->min_ns || value_ns > dist->max_ns, 0)) {
-		dist_count_rare(dist, value_ns);
+	uint32_t *counter;
+
+	if (!dist_spans(dist, value_ns)) {
+		dist_add_rare(dist, value_ns);
 		return;
 	}
-	if (__builtin_expect(__builtin_add_overflow(*counter, 1, counter), 0))
-		dist_carry(dist, value_ns);
+	counter = &dist->counts[bucket - (uint32_t)dist->first];
+	if (__builtin_expect(++*counter == 0, 0))
+		dist_carry(dist, bucket);
 	dist->count++;
-	dist->sum_ns += value_ns;
+	dist->sum_ns += (uint64_t)value_ns;
 }
 
 /* Adds one value in nanoseconds. A dist that is all zero is empty. */
@@ -90,21 +78,19 @@ void dist_add(struct dist *dist, int64_t value_ns);
 static inline void
 dist_add_here(struct dist *dist, int64_t value_ns)
 {
-	dist_count(dist, value_ns, dist_counter(dist, dist_bucket(value_ns)));
+	dist_count(dist, value_ns, dist_bucket(value_ns));
 }
 
-/* dist_add without a histogram: count, sum, minimum and maximum; dist_mean holds for them. */
+/* dist_add without a histogram: count, sum, minimum and maximum; dist_mean and dist_merge hold for them. */
 static inline void
 dist_sum(struct dist *dist, int64_t value_ns)
 {
-	if (__builtin_expect(dist->count == 0, 0))
-		dist->min_ns = dist->max_ns = value_ns;
-	else if (__builtin_expect(value_ns < dist->min_ns, 0))
-		dist->min_ns = value_ns;
-	else if (__builtin_expect(value_ns > dist->max_ns, 0))
-		dist->max_ns = value_ns;
+	if (!dist_spans(dist, value_ns)) {
+		dist_sum_rare(dist, value_ns);
+		return;
+	}
 	dist->count++;
-	dist->sum_ns += value_ns;
+	dist->sum_ns += (uint64_t)value_ns;
 }
 
 /* Adds all of from to into; from is unchanged. Exact: merging is adding. */

@@ -90,7 +90,7 @@ append_bucket(void *context, int64_t lower_ns, uint64_t calls)
 static json_t *
 quantile(const struct dist *dist, unsigned per_mille)
 {
-	return dist->histogram != NULL ? json_integer(dist_quantile(dist, per_mille)) : json_null();
+	return dist->counts != NULL ? json_integer(dist_quantile(dist, per_mille)) : json_null();
 }
 
 json_t *

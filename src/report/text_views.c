@@ -243,8 +243,8 @@ print_totals(const struct page *page, enum breakdown_kind kind, const struct sho
 			sum.count += row->count;
 			sum.lack += row->lack;
 			dist_merge(&sum.total, &row->total);
-			sums_merge(&sum.server, &row->server);
-			sums_merge(&sum.network, breakdown_network(row));
+			dist_merge(&sum.server, &row->server);
+			dist_merge(&sum.network, breakdown_network(row));
 		}
 		print_key(page, kind, sum.id);
 		print_breakdown_row(page, &sum, "all");

@@ -334,7 +334,8 @@ aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 {
 	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED), *op = pair_op(pair);
 	uint32_t moved_bytes = moved != NULL ? moved->moved_bytes : 0;
-	unsigned number, bucket;
+	unsigned number;
+	uint32_t bucket;
 
 	if (pair->match != MATCH_MATCHED)
 		return;

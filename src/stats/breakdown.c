@@ -86,34 +86,21 @@ breakdown_copy(const struct breakdown *breakdown, struct row_keys *keys)
 	return copy;
 }
 
-/* The parts of each call are counted with the call; here they learn how many they are. */
 static void
-row_count_parts(struct breakdown_row *row)
+row_merge(struct breakdown_row *into, const struct breakdown_row *from)
 {
-	row->server.count = row->network.count = row->count;
-	if (row->network_differs)
-		row->network_whole.count = row->count;
-}
-
-static void
-row_merge(struct breakdown_row *into, const struct breakdown_row *counted)
-{
-	struct breakdown_row from = *counted;
-
-	row_count_parts(into);
-	row_count_parts(&from);
-	into->count += from.count;
-	into->bytes += from.bytes;
-	into->lack += from.lack;
-	dist_merge(&into->total, &from.total);
-	sums_merge(&into->server, &from.server);
-	if (from.network_differs && !into->network_differs)
+	into->count += from->count;
+	into->bytes += from->bytes;
+	into->lack += from->lack;
+	dist_merge(&into->total, &from->total);
+	dist_merge(&into->server, &from->server);
+	if (from->network_differs && !into->network_differs)
 		into->network_whole = into->network;
-	into->network_differs |= from.network_differs;
+	into->network_differs |= from->network_differs;
 	if (into->network_differs)
-		sums_merge(&into->network_whole, from.network_differs ? &from.network_whole : &from.network);
-	sums_merge(&into->network, &from.network);
-	sums_merge(&into->client, &from.client);
+		dist_merge(&into->network_whole, from->network_differs ? &from->network_whole : &from->network);
+	dist_merge(&into->network, &from->network);
+	dist_merge(&into->client, &from->client);
 }
 
 static void
@@ -360,48 +347,26 @@ size_class(uint32_t bytes)
 	return bytes == 0 ? 0 : UINT64_C(1) << (31 - __builtin_clz(bytes));
 }
 
-/* From this call on, which is counted, but whose parts are not yet. */
 static G_GNUC_NO_INLINE void
-network_differs(struct breakdown_row *row, const struct attribution *parts)
+network_differs(struct breakdown_row *row)
 {
 	row->network_whole = row->network;
-	if (row->count == 1)
-		row->network_whole.min_ns = row->network_whole.max_ns = parts->network_ns + parts->client_ns;
 	row->network_differs = true;
 }
 
-static G_GNUC_NO_INLINE void
-row_begin(struct breakdown_row *row, const struct attribution *parts)
-{
-	row->server.min_ns = row->server.max_ns = parts->server_ns;
-	row->network.min_ns = row->network.max_ns = parts->network_ns;
-}
-
-/* dist_sum of a part that row_count_parts counts. */
+/* bucket: that of its total_ns. */
 static inline void
-part_add(struct dist *dist, int64_t value_ns)
+row_add(struct breakdown_row *row, const struct attribution *parts, uint32_t bucket, uint32_t moved_bytes)
 {
-	if (G_UNLIKELY(value_ns < dist->min_ns))
-		dist->min_ns = value_ns;
-	if (G_UNLIKELY(value_ns > dist->max_ns))
-		dist->max_ns = value_ns;
-	dist->sum_ns += value_ns;
-}
-
-/* counter: that of its total_ns. */
-static inline void
-row_add(struct breakdown_row *row, const struct attribution *parts, uint32_t *counter, uint32_t moved_bytes)
-{
-	if (G_UNLIKELY(row->count++ == 0))
-		row_begin(row, parts);
+	row->count++;
 	row->bytes += moved_bytes;
-	dist_count(&row->total, parts->total_ns, counter);
+	dist_count(&row->total, parts->total_ns, bucket);
 	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
-		network_differs(row, parts);
-	part_add(&row->server, parts->server_ns);
-	part_add(&row->network, parts->network_ns);
+		network_differs(row);
+	dist_sum(&row->server, parts->server_ns);
+	dist_sum(&row->network, parts->network_ns);
 	if (row->network_differs)
-		part_add(&row->network_whole, parts->network_ns + parts->client_ns);
+		dist_sum(&row->network_whole, parts->network_ns + parts->client_ns);
 	if (parts->client_known)
 		dist_sum(&row->client, parts->client_ns);
 }
@@ -485,10 +450,8 @@ breakdown_view(struct breakdown *breakdown, GPtrArray *view)
 	if (has_others(breakdown->kind) && breakdown->named > BREAKDOWN_ROWS)
 		breakdown_prune(breakdown);
 	g_ptr_array_set_size(view, 0);
-	for (unsigned i = 0; i < breakdown->count; i++) {
-		row_count_parts(&breakdown->rows[i].row);
+	for (unsigned i = 0; i < breakdown->count; i++)
 		g_ptr_array_add(view, &breakdown->rows[i].row);
-	}
 	if (view->len > 0)
 		qsort_r(view->pdata, view->len, sizeof(*view->pdata), compare_views, breakdown);
 }
@@ -635,55 +598,35 @@ bundle_of(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned nu
 	return bundle_new(breakdowns, pair, number, slot);
 }
 
-/* The rows in which a call counts, and their counters of its total. */
-struct chosen {
-	struct breakdown_row *row[BREAKDOWN_KINDS];
-	uint32_t *counter[BREAKDOWN_KINDS];
-	unsigned count;
-};
-
-static inline void
-choose(struct chosen *chosen, struct breakdown_row *row, unsigned bucket)
-{
-	uint32_t *counter = dist_counter(&row->total, bucket);
-
-	__builtin_prefetch(counter, 1);
-	chosen->row[chosen->count] = row;
-	chosen->counter[chosen->count++] = counter;
-}
-
 static G_GNUC_NO_INLINE void
-choose_bundled(struct chosen *chosen, struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number,
-    unsigned bucket)
+add_bundled(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t bucket,
+    uint32_t moved_bytes)
 {
 	uint64_t id[BREAKDOWN_KINDS];
 
 	ids_of_pair(pair, id);
 	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++)
-		choose(chosen, breakdown_row(breakdowns->of[bundled[i]], id[bundled[i]], number), bucket);
+		row_add(breakdown_row(breakdowns->of[bundled[i]], id[bundled[i]], number), &pair->parts, bucket, moved_bytes);
 }
 
 void
-breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned bucket,
+breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t bucket,
     uint32_t moved_bytes)
 {
 	struct breakdown *time = breakdowns->of[BREAKDOWN_TIME];
 	uint64_t start_ns = (uint64_t)breakdown_window(time, pair->op[PAIR_SERVER].call_first_ns);
 	struct bundle *bundle = bundle_of(breakdowns, pair, number);
-	struct chosen chosen;
 	uint32_t bytes;
 
-	chosen.count = 0;
-	/* first all rows: what they count in is under way while the others are looked for */
 	if (G_LIKELY(bundle != NULL))
-		choose(&chosen, &bundle->sum, bucket);
+		row_add(&bundle->sum, &pair->parts, bucket, moved_bytes);
 	else
-		choose_bundled(&chosen, breakdowns, pair, number, bucket);
-	choose(&chosen, breakdown_row(time, start_ns, number), bucket);
+		add_bundled(breakdowns, pair, number, bucket, moved_bytes);
+	row_add(breakdown_row(time, start_ns, number), &pair->parts, bucket, moved_bytes);
 	if (pair_with(pair, OP_HAS_FILE) != NULL)
-		choose(&chosen, breakdown_row(breakdowns->of[BREAKDOWN_FILE], pair->file_id, number), bucket);
+		row_add(breakdown_row(breakdowns->of[BREAKDOWN_FILE], pair->file_id, number), &pair->parts, bucket,
+		    moved_bytes);
 	if (pair_size(pair, &bytes))
-		choose(&chosen, breakdown_row(breakdowns->of[BREAKDOWN_SIZE], size_class(bytes), number), bucket);
-	for (unsigned i = 0; i < chosen.count; i++)
-		row_add(chosen.row[i], &pair->parts, chosen.counter[i], moved_bytes);
+		row_add(breakdown_row(breakdowns->of[BREAKDOWN_SIZE], size_class(bytes), number), &pair->parts, bucket,
+		    moved_bytes);
 }

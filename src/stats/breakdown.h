@@ -21,7 +21,7 @@ void breakdowns_free(struct breakdowns *breakdowns);
  * Counts a matched pair: the number of its operation, the bucket of its
  * total_ns, the bytes that it moved (0 when not known).
  */
-void breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned bucket,
+void breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t bucket,
     uint32_t moved_bytes);
 void breakdowns_merge(struct breakdowns *into, const struct breakdowns *from);
 /* Fills view with const struct breakdown_row *, at most BREAKDOWN_ROWS and the others; see aggregate.h. */

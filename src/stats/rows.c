@@ -95,17 +95,6 @@ row_key_compare(const struct row_key *a, const struct row_key *b)
 	return order != 0 ? order : compare_u32(a->operation, b->operation);
 }
 
-void
-sums_merge(struct dist *into, const struct dist *from)
-{
-	if (from->count == 0)
-		return;
-	into->min_ns = into->count == 0 ? from->min_ns : min_ns(into->min_ns, from->min_ns);
-	into->max_ns = into->count == 0 ? from->max_ns : max_ns(into->max_ns, from->max_ns);
-	into->count += from->count;
-	into->sum_ns += from->sum_ns;
-}
-
 static bool
 op_failed(const struct nfs_op *op)
 {
@@ -260,13 +249,13 @@ add_nothing_often(struct dist *dist, int64_t value_ns)
 }
 
 void
-matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bucket, uint32_t moved_bytes)
+matched_row_add(struct matched_row *row, const struct op_pair *pair, uint32_t bucket, uint32_t moved_bytes)
 {
 	const struct attribution *parts = &pair->parts;
 
 	row->count++;
 	row->bytes += moved_bytes;
-	dist_count(&row->total, parts->total_ns, dist_counter(&row->total, bucket));
+	dist_count(&row->total, parts->total_ns, bucket);
 	dist_add_here(&row->server, parts->server_ns);
 	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
 		matched_network_differs(row);
@@ -301,7 +290,7 @@ matched_row_merge(struct matched_row *into, const struct matched_row *from)
 	dist_merge(&into->client, &from->client);
 	dist_merge(&into->request, &from->request);
 	dist_merge(&into->reply, &from->reply);
-	sums_merge(&into->clock_error, &from->clock_error);
+	dist_merge(&into->clock_error, &from->clock_error);
 }
 
 struct matched_row *

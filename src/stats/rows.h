@@ -42,9 +42,6 @@ row_number_of(struct row_keys *keys, const struct nfs_op *op)
 /* As strcmp: by program, version, minor, procedure, operation; others last. */
 int row_key_compare(const struct row_key *a, const struct row_key *b);
 
-/* dist_merge of what dist_sum made. */
-void sums_merge(struct dist *into, const struct dist *from);
-
 /* Counts an op that is answered, unanswered or in flight; what was lost or evicted is in no row. */
 void side_row_add(struct side_row *row, const struct nfs_op *op);
 void side_row_merge(struct side_row *into, const struct side_row *from);
@@ -59,7 +56,7 @@ void side_row_clear(struct side_row *row);
 void side_row_free(struct side_row *row);
 
 /* pair is matched; bucket is its total_ns's, moved_bytes 0 when not known. */
-void matched_row_add(struct matched_row *row, const struct op_pair *pair, unsigned bucket, uint32_t moved_bytes);
+void matched_row_add(struct matched_row *row, const struct op_pair *pair, uint32_t bucket, uint32_t moved_bytes);
 void matched_row_merge(struct matched_row *into, const struct matched_row *from);
 struct matched_row *matched_row_copy(const struct matched_row *row);
 void matched_row_reset(struct matched_row *row);

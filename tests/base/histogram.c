@@ -112,7 +112,7 @@ Test(dist, count_sum_minimum_and_maximum_are_exact)
 	cr_assert_eq(dist.max_ns, 1000003);
 	dist_clear(&dist);
 	cr_assert_eq(dist.count, 0);
-	cr_assert_null(dist.histogram);
+	cr_assert_null(dist.counts);
 }
 
 Test(dist, a_sum_may_exceed_64_bits)
@@ -325,6 +325,24 @@ Test(dist, a_bucket_counts_beyond_32_bits)
 	dist_clear(&dist);
 }
 
+Test(dist, sums_without_a_histogram_merge_too)
+{
+	struct dist sums = { 0 }, all = { 0 };
+
+	dist_sum(&sums, 300);
+	dist_sum(&sums, 100);
+	dist_sum(&sums, 200);
+	dist_merge(&all, &sums);
+	dist_sum(&sums, -50);
+	dist_sum(&sums, 150);
+	dist_merge(&all, &sums);
+	cr_assert_eq(all.count, 8);
+	cr_assert_eq((int64_t)all.sum_ns, 1300);
+	cr_assert_eq(all.min_ns, -50);
+	cr_assert_eq(all.max_ns, 300);
+	cr_assert_null(all.counts);
+}
+
 Test(dist, a_copy_has_a_life_of_its_own)
 {
 	struct dist dist = { 0 }, copy;
@@ -378,7 +396,7 @@ Test(dist, what_came_since)
 
 	dist_since(&since, &earlier, &now);
 	cr_assert_eq(since.count, 0);
-	cr_assert_null(since.histogram);
+	cr_assert_null(since.counts);
 	dist_add(&earlier, 4000);
 	dist_add(&earlier, 4100);
 	dist_add(&earlier, 9000);
