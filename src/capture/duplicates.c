@@ -24,40 +24,20 @@ enum {
 	WINDOW_NS = 10 * NS_PER_MS,
 	NAMELESS_NS = 100 * NS_PER_US,	/* of packets without an identification: a host can send the same bytes again */
 	DATAGRAM_HASHED = 64,	/* bytes of a datagram's payload: XID, procedure, the beginning of the arguments */
-	RING = 512,		/* packets; a power of two */
-	HEADS = 2048,		/* a power of two; so many that most lead nowhere, which the processor foresees */
-	STEP_MOST = 1 << 21,	/* by which a flow goes on; those in the ring together by so little that one is before another */
+	RING = DUPLICATES_RING,
+	HEADS = DUPLICATES_HEADS,
+	STEP_MOST = DUPLICATES_STEP_MOST,
+	STAMPED = DUPLICATES_STAMPED,
 };
 
+/* All that are in the ring went on by so little together that one is before another. */
 G_STATIC_ASSERT(RING < (int)FLOW_FORGOTTEN && RING * (int64_t)STEP_MOST <= INT64_C(1) << 30);
 
-/* Of the TCP header and behind it. */
-enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20, TIME_STAMPS = 12, STAMPED = OPTIONS + TIME_STAMPS };
-
-struct entry {
-	uint8_t header[STAMPED];	/* of TCP; until it is hashed, with what is marked so */
-	uint64_t hash;		/* until then of the flow */
-	int64_t ts_ns;
-	uint32_t payload_len;	/* until then */
-	uint32_t number;	/* of the capture point; until then packet.interface */
-	uint16_t ip_id;		/* until then */
-	uint16_t before;	/* serial of an older entry with the same head; from then on */
-	uint8_t direction;	/* until then */
-	uint8_t hops_left;
-	uint8_t kind_and_way;	/* of the capture point: kind | way << 4; from then on */
-};
-
 /* Every packet writes one. */
-G_STATIC_ASSERT(sizeof(struct entry) == 64);
+G_STATIC_ASSERT(sizeof(struct duplicates_entry) == 64);
 
-struct duplicates {
-	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
-	uint64_t serial;	/* of the next entry; starts where 0 is out of the ring */
-	uint64_t hashed;	/* of the first entry that is not hashed */
-	uint16_t heads[HEADS];	/* serials, which begin again and again */
-	struct entry ring[RING];
-	struct point_pairs pairs;
-};
+/* Of the TCP header and behind it. */
+enum { SEQUENCE = 4, FLAGS = 12, URGENT = 18, OPTIONS = 20 };
 
 struct duplicates *
 duplicates_new(void)
@@ -132,17 +112,11 @@ head_of(struct duplicates *duplicates, uint64_t hash)
 	return &duplicates->heads[hash % HEADS];
 }
 
-static struct entry *
-entry_of(struct duplicates *duplicates, uint64_t serial)
-{
-	return &duplicates->ring[serial % RING];
-}
-
 /* The entry can be found from now on. */
 static void
 put_in(struct duplicates *duplicates, uint64_t hash, struct capture_point point)
 {
-	struct entry *entry = entry_of(duplicates, duplicates->hashed);
+	struct duplicates_entry *entry = duplicates_entry(duplicates, duplicates->hashed);
 	uint16_t *head = head_of(duplicates, hash);
 
 	entry->hash = hash;
@@ -159,7 +133,7 @@ hash_noted(struct duplicates *duplicates)
 	if (duplicates->serial - duplicates->hashed > RING)
 		duplicates->hashed = duplicates->serial - RING;
 	while (duplicates->hashed < duplicates->serial) {
-		const struct entry *entry = entry_of(duplicates, duplicates->hashed);
+		const struct duplicates_entry *entry = duplicates_entry(duplicates, duplicates->hashed);
 		uint64_t lengths = lengths_of(entry->payload_len, entry->direction, entry->ip_id);
 
 		put_in(duplicates, hash_stamped(duplicates->seed, entry->header, lengths, entry->hash),
@@ -168,7 +142,7 @@ hash_noted(struct duplicates *duplicates)
 }
 
 /* The latest entry with this hash; NULL: none. All are hashed. */
-static const struct entry *
+static const struct duplicates_entry *
 find(struct duplicates *duplicates, uint64_t hash)
 {
 	uint16_t serial = (uint16_t)duplicates->serial, before = 0, age = (uint16_t)(serial - *head_of(duplicates, hash));
@@ -178,7 +152,7 @@ find(struct duplicates *duplicates, uint64_t hash)
 	 * it has another hash, and what does not lead further back leads nowhere.
 	 */
 	while (age > before && age <= RING) {
-		const struct entry *entry = entry_of(duplicates, (uint16_t)(serial - age));
+		const struct duplicates_entry *entry = duplicates_entry(duplicates, (uint16_t)(serial - age));
 
 		if (entry->hash == hash)
 			return entry;
@@ -190,7 +164,7 @@ find(struct duplicates *duplicates, uint64_t hash)
 
 /* A packet with the hash of this one came earlier, and is kept. */
 static void
-count_copy(struct duplicates *duplicates, const struct entry *entry, struct capture_point dropped, uint8_t hops_left)
+count_copy(struct duplicates *duplicates, const struct duplicates_entry *entry, struct capture_point dropped, uint8_t hops_left)
 {
 	const struct capture_point kept = {
 		.number = entry->number,
@@ -206,8 +180,8 @@ static bool
 seen(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, uint8_t hops_left, int64_t window_ns)
 {
 	struct capture_point point = point_of(packet);
-	const struct entry *found;
-	struct entry *entry;
+	const struct duplicates_entry *found;
+	struct duplicates_entry *entry;
 
 	hash_noted(duplicates);
 	found = find(duplicates, hash);
@@ -216,7 +190,7 @@ seen(struct duplicates *duplicates, uint64_t hash, const struct packet *packet, 
 		count_copy(duplicates, found, point, hops_left);
 		return true;
 	}
-	entry = entry_of(duplicates, duplicates->serial++);
+	entry = duplicates_entry(duplicates, duplicates->serial++);
 	entry->ts_ns = packet->ts_ns;
 	entry->hops_left = hops_left;
 	put_in(duplicates, hash, point);
@@ -244,17 +218,18 @@ follow(struct flow_hash *flow, uint32_t progress)
 		flow->unproven--;
 }
 
-static uint32_t
-progress_of(const struct segment *segment)
-{
-	return segment->seq + segment->ack + segment->payload_wire_len;
-}
-
-static G_GNUC_NO_INLINE bool
-seen_any(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
+bool
+duplicates_seen(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
 {
 	uint64_t lengths = lengths_of(segment->payload_wire_len, segment->direction, segment->ip_id);
-	uint64_t hash = segment->header_len == STAMPED ?
+	uint64_t hash;
+
+	if (duplicates_pass(duplicates, segment, flow))
+		return false;
+	/* a copy of an acknowledgement harms nobody */
+	if (duplicates_is_nameless(segment))
+		return false;
+	hash = segment->header_len == STAMPED ?
 	    hash_stamped(duplicates->seed, segment->header, lengths, flow->seeded) :
 	    hash_any(duplicates->seed, segment, lengths, flow->seeded);
 
@@ -262,44 +237,8 @@ seen_any(struct duplicates *duplicates, const struct segment *segment, struct fl
 		return true;
 	/* numbers begin anew behind it, and it is always looked for */
 	if ((segment->flags & TCP_SYN) == 0)
-		follow(flow, progress_of(segment));
+		follow(flow, duplicates_progress(segment));
 	return false;
-}
-
-/* Remembers a packet that is not to be looked for. */
-static inline void
-note(struct duplicates *duplicates, const struct segment *segment, const struct flow_hash *flow)
-{
-	struct entry *entry = entry_of(duplicates, duplicates->serial++);
-
-	memcpy(entry->header, segment->header, STAMPED);
-	entry->hash = flow->seeded;
-	entry->ts_ns = segment->packet->ts_ns;
-	entry->payload_len = segment->payload_wire_len;
-	entry->number = segment->packet->interface;
-	entry->ip_id = segment->ip_id;
-	entry->direction = segment->direction;
-	entry->hops_left = segment->hops_left;
-}
-
-bool
-duplicates_seen(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
-{
-	uint32_t progress = progress_of(segment);
-	bool goes_on = progress - flow->progress - 1 < STEP_MOST && flow->unproven == 0 && (segment->flags & TCP_SYN) == 0;
-
-	/* Acknowledgements are often repeated to the letter (RFC 5681 section 2), and a copy of one harms nobody. */
-	if (segment->ip_id == 0 && segment->payload_wire_len == 0 && !(segment->flags & (TCP_SYN | TCP_FIN | TCP_RST))) {
-		if (goes_on)
-			flow->progress = progress;
-		return false;
-	}
-	if (G_LIKELY(goes_on && segment->header_len == STAMPED && !point_is_cooked(segment->packet))) {
-		flow->progress = progress;
-		note(duplicates, segment, flow);
-		return false;
-	}
-	return seen_any(duplicates, segment, flow);
 }
 
 bool

@@ -45,6 +45,11 @@ struct file_format {
 	 * What is no packet is met again by the next call; bytes that hold (bytes_hold) look like the end of the file.
 	 */
 	enum file_result (*next)(void *file, struct packet *packet);
+	/*
+	 * The packets that follow, `most` of them at most, with their frames from this one on, as far as next would
+	 * only take them where they lie. Returns how many. NULL: ask next for each.
+	 */
+	unsigned (*run)(void *file, struct packet *packets, unsigned most, uint64_t frame);
 	/* Borrowed, and up to date after each packet. */
 	const struct file_facts *(*facts)(const void *file);
 	/* Of the interface with this number (packet.interface less 1), NULL: not known; borrowed. NULL: none has a name. */
@@ -72,15 +77,13 @@ file_fetch(uintptr_t head)
 	__builtin_prefetch((const void *)(head + 2 * CACHE_LINE));
 }
 
-/* The same of the next packet, and of a later one where large packets in a row, len bytes each, would have it. */
+/* The same of the next packet, or of a later one where large packets in a row, len bytes each, would have it. */
 static inline __attribute__((always_inline)) void
 file_fetch_ahead(const uint8_t *next, uint32_t len)
 {
 	enum { LARGE = 512, LATER = 8 };
 
-	file_fetch((uintptr_t)next);
-	if (len > LARGE)
-		file_fetch((uintptr_t)next + LATER * len);
+	file_fetch((uintptr_t)next + (len > LARGE ? LATER * len : 0));
 }
 
 /* The DLT_ value of a link type as files number them (LINKTYPE_, www.tcpdump.org/linktypes.html); -1: no memory. */

@@ -195,30 +195,51 @@ next_any(struct file_pcap *file, struct packet *packet)
 	return FILE_PACKET;
 }
 
-/* A plain head and its packet, which lie there and contradict nothing, are taken at once. */
+/* Plain heads and their packets, which lie there and contradict nothing. */
+static inline unsigned
+take_plain(struct file_pcap *file, struct packet *packets, unsigned most, uint64_t frame)
+{
+	struct bytes *bytes = file->bytes;
+	const uint8_t *place = bytes->place;
+	const uint8_t *last = bytes->filled - HEAD;	/* where a head can begin; in front of the ring there is a margin */
+	const uint32_t longest = file->most - 1, fractions = file->fractions, fraction_ns = (uint32_t)file->fraction_ns;
+	const int link_type = file->facts.link_type;
+	struct packet *packet = packets, *end = packets + most;
+
+	while (packet < end && place <= last) {
+		uint32_t head[4];
+
+		memcpy(head, place, sizeof head);
+		/* of a length of 0 there is more to know */
+		if (head[2] - 1 > longest || place + head[2] > last || head[1] >= fractions)
+			break;
+		packet->ts_ns = head[0] * (int64_t)NS_PER_S + head[1] * fraction_ns;
+		packet->cap_len = head[2];
+		packet->wire_len = MAX(head[3], head[2]);
+		packet->link_type = link_type;
+		packet->interface = 0;
+		packet->frame = frame++;
+		packet->data = place + HEAD;
+		place += HEAD + head[2];
+		file_fetch_ahead(place, HEAD + head[2]);
+		packet++;
+	}
+	bytes_pass(bytes, (size_t)(place - bytes->place));
+	return (unsigned)(packet - packets);
+}
+
+static unsigned
+next_run(void *context, struct packet *packets, unsigned most, uint64_t frame)
+{
+	struct file_pcap *file = context;
+
+	return file->is_plain ? take_plain(file, packets, most, frame) : 0;
+}
+
 static enum file_result
 next_packet(void *context, struct packet *packet)
 {
-	struct file_pcap *file = context;
-	struct bytes *bytes = file->bytes;
-	const uint8_t *place = bytes->place;
-	size_t left = bytes_left(bytes);
-	uint32_t head[4];
-
-	if (G_UNLIKELY(!file->is_plain || left < HEAD))
-		return next_any(file, packet);
-	memcpy(head, place, sizeof head);
-	if (G_UNLIKELY(head[2] == 0 || head[2] > file->most || head[2] > left - HEAD || head[1] >= file->fractions))
-		return next_any(file, packet);
-	packet->ts_ns = head[0] * (int64_t)NS_PER_S + head[1] * file->fraction_ns;
-	packet->cap_len = head[2];
-	packet->wire_len = MAX(head[3], head[2]);
-	packet->link_type = file->facts.link_type;
-	packet->interface = 0;
-	packet->data = place + HEAD;
-	bytes_pass(bytes, HEAD + head[2]);
-	file_fetch_ahead(bytes->place, HEAD + head[2]);
-	return FILE_PACKET;
+	return next_run(context, packet, 1, 0) == 1 ? FILE_PACKET : next_any(context, packet);
 }
 
 static const struct file_facts *
@@ -241,6 +262,7 @@ const struct file_format file_format_pcap = {
 	.name = "pcap",
 	.open = open_pcap,
 	.next = next_packet,
+	.run = next_run,
 	.facts = facts_of,
 	.problem = problem_of,
 	.free = g_free,

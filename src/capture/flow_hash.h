@@ -24,7 +24,7 @@ struct flow_hash {
 /* flow_hash.unproven, when no packet was looked at since it was made: of its key there was none before, or there may be. */
 enum { FLOW_NEW = 0x7fff, FLOW_FORGOTTEN = 0x7ffe };
 
-enum { FLOW_HASHES = 1024 };	/* a power of two */
+enum { FLOW_BITS = 10, FLOW_HASHES = 1 << FLOW_BITS };
 
 /* Begins as zeros but for the seed. */
 struct flow_hashes {
@@ -44,9 +44,7 @@ struct flow_hash *flow_hash_of(struct flow_hashes *hashes, uint8_t version, cons
 static inline unsigned
 flow_hash_place(uint64_t addresses, uint32_t ports)
 {
-	uint64_t mixed = (addresses ^ ports * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (unsigned)(mixed >> 32) % FLOW_HASHES;
+	return (unsigned)((addresses + ports) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FLOW_BITS));
 }
 
 /* The same of IPv4, if it is remembered; else NULL. */

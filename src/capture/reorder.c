@@ -122,12 +122,16 @@ push_one(struct reorder *reorder)
 }
 
 unsigned
-reorder_push(struct reorder *reorder, unsigned count)
+reorder_push(struct reorder *reorder, unsigned count, bool in_order)
 {
 	const struct packet *packet = packet_at(reorder, reorder->tail);
 	unsigned taken = 0;
 	int64_t newest_ns;
 
+	if (in_order) {
+		reorder->tail += count;
+		return count;
+	}
 	if (waiting(reorder) == 0 || packet_at(reorder, reorder->tail - 1)->ts_ns > packet->ts_ns) {
 		push_one(reorder);
 		taken = 1;

@@ -25,9 +25,10 @@ struct packet *reorder_room(struct reorder *reorder, unsigned *places);
  * of one that is out of order, so that those in front of it come out first if
  * their turn has come: reorder_pop until it has no more, then the rest. A stamp
  * further back than the window is no disorder but a clock that was set: what
- * waits comes out first, as it is.
+ * waits comes out first, as it is. in_order: they are known to be in order, and
+ * behind all that came before.
  */
-unsigned reorder_push(struct reorder *reorder, unsigned count);
+unsigned reorder_push(struct reorder *reorder, unsigned count, bool in_order);
 /* A source_gone_fn, context is the reorder: packets that wait and lie there are copied. */
 void reorder_gone(void *context, const uint8_t *from, const uint8_t *to);
 /* The bytes of a packet that is in the room, counted from 0, do not stay: they are copied. */

@@ -7,6 +7,7 @@
 #include "capture/flow_hash.h"
 #include "capture/ip.h"
 #include "capture/link.h"
+#include "capture/plain.h"
 
 /* flow_key is hashed and compared as bytes. */
 _Static_assert(sizeof(struct flow_key) == 36, "flow_key has padding");
@@ -94,34 +95,6 @@ read_options(struct segment *segment, const uint8_t *tcp, uint32_t header_len)
 	}
 }
 
-/*
- * RFC 9293 section 3.1.
- *
- *      0                   1                   2                   3
- *      |          Source Port          |       Destination Port        |
- *      |                        Sequence Number                        |
- *      |                    Acknowledgment Number                      |
- *      | Offset| Rsrvd |     Flags     |            Window             |
- *      |           Checksum            |         Urgent Pointer        |
- *      |                            Options                            |
- */
-static inline void
-take_header(struct segment *segment, const uint8_t *tcp, uint32_t header_len, uint32_t cap_len, uint32_t wire_len)
-{
-	segment->seq = load_be32(tcp + 4);
-	segment->ack = load_be32(tcp + 8);
-	segment->flags = tcp[13];
-	segment->window = load_be16(tcp + 14);
-	segment->mss = 0;
-	segment->window_scale = 0;
-	segment->has_window_scale = false;
-	segment->header = tcp;
-	segment->header_len = (uint8_t)header_len;
-	segment->payload = tcp + header_len;
-	segment->payload_cap_len = cap_len - header_len;
-	segment->payload_wire_len = wire_len - header_len;
-}
-
 static enum layer_result
 read_tcp(struct segment *segment, const struct layer *layer, const struct ip_header *ip)
 {
@@ -137,7 +110,7 @@ read_tcp(struct segment *segment, const struct layer *layer, const struct ip_hea
 	result = layer_need(layer, header_len);
 	if (result != LAYER_FOUND)
 		return result;
-	take_header(segment, tcp, header_len, layer->cap_len, layer->wire_len);
+	segment_take_header(segment, tcp, header_len, layer->cap_len, layer->wire_len);
 	if (segment->flags & TCP_SYN)
 		read_options(segment, tcp, header_len);
 	segment->hops_left = ip->hops_left;
@@ -218,7 +191,7 @@ read_common_tcp(struct segment *segment, const uint8_t *ip, uint32_t ip_len, uin
 	cap_len = MIN(cap_len, total_len);
 	if (header_len < TCP_LEN || cap_len < ip_len + header_len || tcp[13] & TCP_SYN)
 		return false;
-	take_header(segment, tcp, header_len, cap_len - ip_len, total_len - ip_len);
+	segment_take_header(segment, tcp, header_len, cap_len - ip_len, total_len - ip_len);
 	return true;
 }
 

@@ -340,8 +340,17 @@ source_more(struct source *source, struct packet *packets, unsigned most)
 
 	bytes_hold(source->bytes, true);
 	while (packet < packets + most) {
-		enum file_result result = format->next(source->file, packet);
+		enum file_result result;
 
+		if (format->run != NULL && filter == NULL) {
+			unsigned count = format->run(source->file, packet, (unsigned)(packets + most - packet), source->frame + 1);
+
+			source->frame += count;
+			packet += count;
+			if (packet == packets + most)
+				break;
+		}
+		result = format->next(source->file, packet);
 		/* whatever else it is, source_next meets it again */
 		if (result != FILE_PACKET && result != FILE_SKIPPED)
 			break;

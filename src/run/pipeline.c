@@ -8,6 +8,7 @@
 #include "capture/duplicates.h"
 #include "capture/flow_hash.h"
 #include "capture/ip.h"
+#include "capture/plain.h"
 #include "capture/reorder.h"
 #include "capture/segment.h"
 #include "capture/source_set.h"
@@ -286,14 +287,26 @@ note_link_type(struct capture_facts *facts, int link_type)
 		facts->link_types[facts->link_type_count++] = link_type;
 }
 
+/* pcapng does not say so in its header. */
 static void
+note_resolution(struct capture_facts *facts, const struct packet *packets, unsigned count)
+{
+	for (unsigned i = 0; i < count && !facts->nanoseconds; i++)
+		facts->nanoseconds = packets[i].ts_ns % NS_PER_US != 0;
+}
+
+/* True when all of them are in order, and behind all that came before. */
+static bool
 note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned count)
 {
 	struct capture_facts *facts = &pipeline->facts;
 	int64_t last_ns = facts->last_ns;
+	uint64_t backward = facts->backward_stamps;
 	unsigned truncated = 0;
 	int link_type;
 
+	if (!facts->nanoseconds)
+		note_resolution(facts, packets, count);
 	if (facts->packets == 0) {
 		facts->first_ns = last_ns = packets->ts_ns;
 		note_link_type(facts, packets->link_type);
@@ -303,9 +316,6 @@ note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned c
 	for (const struct packet *packet = packets; packet < packets + count; packet++) {
 		int64_t ts_ns = packet->ts_ns;
 
-		/* pcapng does not say so in its header */
-		if (!facts->nanoseconds)
-			facts->nanoseconds = ts_ns % NS_PER_US != 0;
 		truncated += packet->cap_len < packet->wire_len;
 		if (packet->link_type != link_type)
 			note_link_type(facts, packet->link_type);
@@ -319,6 +329,7 @@ note_packets(struct pipeline *pipeline, const struct packet *packets, unsigned c
 	}
 	facts->last_ns = last_ns;
 	facts->truncated_packets += truncated;
+	return facts->backward_stamps == backward;
 }
 
 static __attribute__((noinline)) void
@@ -334,21 +345,27 @@ tick(struct pipeline *pipeline)
 	pipeline->next_tick_ns = pipeline->newest_ns + (waits ? TICK_SOON_NS : TICK_NS);
 }
 
+/* A segment that was not seen before. */
 static inline __attribute__((always_inline)) void
-take_segment(struct pipeline *pipeline, const struct segment *segment, struct flow_hash *hash)
+pass_on(struct pipeline *pipeline, const struct segment *segment, const struct flow_hash *flow)
 {
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
-	struct stream *stream = pipeline->shard[hash->fixed >> SHARD_SHIFT].stream;
+	struct stream *stream = pipeline->shard[flow->fixed >> SHARD_SHIFT].stream;
 
-	if (G_UNLIKELY(duplicates_seen(pipeline->duplicates, segment, hash))) {
-		pipeline->facts.duplicate_packets++;
-		return;
-	}
 	if (segment->payload_wire_len > 0)
 		lines_add(pipeline->lines, segment->key, segment->direction, segment->packet, segment->payload_wire_len);
-	stream_push(stream, segment, hash->seeded, pipeline->taken);
+	stream_push(stream, segment, flow->seeded, pipeline->taken);
 	if (stream_waits(stream))
 		pipeline->next_tick_ns = MIN(pipeline->next_tick_ns, pipeline->newest_ns + TICK_SOON_NS);
+}
+
+static void
+take_segment(struct pipeline *pipeline, const struct segment *segment, struct flow_hash *flow)
+{
+	if (duplicates_seen(pipeline->duplicates, segment, flow))
+		pipeline->facts.duplicate_packets++;
+	else
+		pass_on(pipeline, segment, flow);
 }
 
 static void
@@ -375,21 +392,27 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 static void
 take_fragment(struct pipeline *pipeline, const struct packet *packet)
 {
-	struct flow_hash *hash;
+	struct flow_hash *flow;
 	struct segment segment;
 	struct packet whole;
 
 	pipeline->facts.fragments++;
 	if (defragment_push(pipeline->defragment, packet, &whole) &&
-	    segment_parse_known(&whole, &pipeline->hashes, &segment, &hash) == SEGMENT_TCP)
-		take_segment(pipeline, &segment, hash);
+	    segment_parse_known(&whole, &pipeline->hashes, &segment, &flow) == SEGMENT_TCP)
+		take_segment(pipeline, &segment, flow);
 }
 
-/* What is not simply a segment of TCP. */
+/* What is not simply a segment that goes on where its flow was. */
 static __attribute__((noinline)) void
-take_other(struct pipeline *pipeline, const struct packet *packet, enum segment_result result)
+take_other(struct pipeline *pipeline, const struct packet *packet)
 {
-	switch (result) {
+	struct flow_hash *flow;
+	struct segment segment;
+
+	switch (segment_parse_known(packet, &pipeline->hashes, &segment, &flow)) {
+	case SEGMENT_TCP:
+		take_segment(pipeline, &segment, flow);
+		return;
 	case SEGMENT_UDP:
 		take_datagram(pipeline, packet);
 		return;
@@ -400,7 +423,6 @@ take_other(struct pipeline *pipeline, const struct packet *packet, enum segment_
 	case SEGMENT_BAD:
 		pipeline->facts.bad_packets++;
 		return;
-	case SEGMENT_TCP:
 	case SEGMENT_OTHER:
 		return;
 	}
@@ -409,19 +431,18 @@ take_other(struct pipeline *pipeline, const struct packet *packet, enum segment_
 static inline void
 take_packet(struct pipeline *pipeline, const struct packet *packet)
 {
-	struct flow_hash *hash;
+	struct flow_hash *flow;
 	struct segment segment;
-	enum segment_result result;
 
 	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
 	pipeline->taken++;
 	if (G_UNLIKELY(pipeline->newest_ns >= pipeline->next_tick_ns))
 		tick(pipeline);
-	result = segment_parse_known(packet, &pipeline->hashes, &segment, &hash);
-	if (G_LIKELY(result == SEGMENT_TCP))
-		take_segment(pipeline, &segment, hash);
+	flow = plain_parse(packet, &pipeline->hashes, &segment);
+	if (G_LIKELY(flow != NULL && duplicates_pass(pipeline->duplicates, &segment, flow)))
+		pass_on(pipeline, &segment, flow);
 	else
-		take_other(pipeline, packet, result);
+		take_other(pipeline, packet);
 }
 
 /* At the server its own answers come at once and the client's take the path; at the client the reverse. */
@@ -605,14 +626,14 @@ take_waiting(struct pipeline *pipeline, int64_t until_ns)
 		bool stepped;
 		unsigned count;
 		const struct packet *packet = reorder_pop(pipeline->reorder, until_ns, &count, &stepped);
-		const struct packet *end = packet + count;
+		const struct packet *end = packet + count, *behind = end - MIN(count, AHEAD);
 
 		if (count == 0)
 			return;
 		if (stepped)
 			set_clock_back(pipeline, packet->ts_ns);
 		for (; packet < end; packet++) {
-			if (end - packet > AHEAD)
+			if (packet < behind)
 				fetch(packet[AHEAD].data);
 			take_packet(pipeline, packet);
 		}
@@ -623,9 +644,10 @@ take_waiting(struct pipeline *pipeline, int64_t until_ns)
 static void
 push(struct pipeline *pipeline, const struct packet *packets, unsigned count)
 {
-	note_packets(pipeline, packets, count);
+	bool in_order = note_packets(pipeline, packets, count);
+
 	while (count > 0) {
-		count -= reorder_push(pipeline->reorder, count);
+		count -= reorder_push(pipeline->reorder, count, in_order);
 		take_waiting(pipeline, REORDER_NOW);
 	}
 }

@@ -17,7 +17,7 @@ put(struct reorder *reorder, const struct packet *packet)
 
 	*reorder_room(reorder, &places) = *packet;
 	cr_assert_geq(places, 1);
-	cr_assert_eq(reorder_push(reorder, 1), 1);
+	cr_assert_eq(reorder_push(reorder, 1, false), 1);
 }
 
 static void
@@ -75,7 +75,7 @@ Test(reorder, packets_are_kept_in_the_room)
 			reorder_keep(reorder, i);
 			memset(data, 0xff, sizeof data);
 		}
-		for (taken = 0; taken < G_N_ELEMENTS(ts_ms); taken += reorder_push(reorder, G_N_ELEMENTS(ts_ms) - taken))
+		for (taken = 0; taken < G_N_ELEMENTS(ts_ms); taken += reorder_push(reorder, G_N_ELEMENTS(ts_ms) - taken, false))
 			continue;
 	}
 	take(reorder, REORDER_DRAIN, &out);
@@ -220,15 +220,15 @@ next_stamp(GRand *rand, int64_t ts_ns)
 
 /* Takes what is in the room as the pipeline does. */
 static void
-push_room(struct reorder *reorder, unsigned count, struct out *out)
+push_room(struct reorder *reorder, unsigned count, bool in_order, struct out *out)
 {
 	while (count > 0) {
-		count -= reorder_push(reorder, count);
+		count -= reorder_push(reorder, count, in_order);
 		take(reorder, REORDER_NOW, out);
 	}
 }
 
-/* It does not matter how many are pushed at once. */
+/* It does not matter how many are pushed at once, and whether it is known that they are in order. */
 Test(reorder, one_by_one_or_many)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(1);
@@ -237,22 +237,25 @@ Test(reorder, one_by_one_or_many)
 		struct reorder *one = reorder_new(), *many = reorder_new();
 		struct out by_one = { 0 }, by_many = { 0 };
 		uint8_t data[PACKETS];
-		int64_t ts_ns = 1000 * (int64_t)MS;
+		int64_t ts_ns = 1000 * (int64_t)MS, newest_ns = ts_ns;
 
 		for (unsigned i = 0; i < PACKETS;) {
 			unsigned places, count;
+			bool in_order = true;
 			struct packet *room = reorder_room(many, &places);
 
 			count = (unsigned)g_rand_int_range(rand, 1, (gint32)places + 1);
 			count = MIN(count, PACKETS - i);
 			for (unsigned at = 0; at < count; at++, i++) {
 				ts_ns = next_stamp(rand, ts_ns);
+				in_order &= ts_ns >= newest_ns;
+				newest_ns = MAX(newest_ns, ts_ns);
 				data[i] = (uint8_t)(i + 1);
 				room[at] = (struct packet){ .ts_ns = ts_ns, .frame = i + 1, .cap_len = 1, .wire_len = 1, .data = data + i };
 				put(one, &room[at]);
 				take(one, REORDER_NOW, &by_one);
 			}
-			push_room(many, count, &by_many);
+			push_room(many, count, in_order, &by_many);
 			cr_assert_eq(by_one.count, by_many.count, "run %u", run);
 		}
 		take(one, REORDER_DRAIN, &by_one);

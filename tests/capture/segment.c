@@ -6,6 +6,7 @@
 
 #include "capture/build.h"
 #include "capture/flow_hash.h"
+#include "capture/plain.h"
 
 static struct segment
 parsed(const struct build *build)
@@ -292,5 +293,46 @@ Test(segment, the_quick_way_is_the_long_way)
 		cr_assert(flow_key_same(&hash->key, &key));
 	}
 	cr_assert_gt(found, 150000);
+	g_free(hashes);
+}
+
+/* The same of plain packets, and of what is nearly one: it is found to be none, or it is what the long way makes of it. */
+Test(segment, plain_packets)
+{
+	g_autoptr(GRand) rand = g_rand_new_with_seed(6);
+	struct flow_hashes *hashes = g_new0(struct flow_hashes, 1);
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < 200000; i++) {
+		struct build build = { .link_type = i % 20 == 0 ? DLT_LINUX_SLL : DLT_EN10MB };
+		unsigned payload_len = (unsigned)g_rand_int_range(rand, 0, 30);
+		struct segment plain, slow;
+		struct flow_hash *flow;
+		struct packet packet;
+		struct flow_key key;
+
+		build_ethernet(&build, 0x0800);
+		build_ipv4(&build, 6, 52 + payload_len);
+		build_tcp(&build, TCP_ACK, 12);
+		build_zeros(&build, 12 + payload_len);
+		for (int changes = g_rand_int_range(rand, 0, 3); changes > 0; changes--)
+			build.data[g_rand_int_range(rand, 12, 14 + 52)] = (uint8_t)g_rand_int(rand);
+		packet = build_packet(&build, g_rand_int_range(rand, 0, 3) > 0 ? build.len :
+		    (uint32_t)g_rand_int_range(rand, 40, (gint32)build.len), 1);
+		memset(&plain, 0, sizeof plain);
+		memset(&slow, 0, sizeof slow);
+		segment_parse_known(&packet, hashes, &plain, &flow);
+		memset(&plain, 0, sizeof plain);
+		flow = plain_parse(&packet, hashes, &plain);
+		if (flow == NULL)
+			continue;
+		found++;
+		cr_assert_eq(segment_parse(&packet, &slow, &key), SEGMENT_TCP, "packet %u", i);
+		cr_assert(flow_key_same(&key, &flow->key));
+		cr_assert_eq(plain.key, &flow->key);
+		slow.key = plain.key;
+		cr_assert_arr_eq(&plain, &slow, sizeof plain, "packet %u", i);
+	}
+	cr_assert_gt(found, 100000);
 	g_free(hashes);
 }
