@@ -66,7 +66,7 @@ fold(uint64_t a, uint64_t b)
 
 /*
  * Of all that two copies have in common and two packets have not: addresses and
- * ports (the flow's hash), lengths, and the TCP header. The TTL, the traffic
+ * ports (the flow's hash, one way), lengths, and the TCP header. The TTL, the traffic
  * class and the link header may differ between copies, and so may the checksum:
  * before the device fills it in, it is that of the pseudo header.
  *
@@ -82,9 +82,9 @@ hash_fixed(uint64_t seed, const uint8_t *header, uint64_t lengths, uint64_t flow
 }
 
 static inline uint64_t
-lengths_of(uint32_t payload_len, uint8_t direction, uint16_t ip_id)
+lengths_of(uint32_t payload_len, uint16_t ip_id)
 {
-	return (uint64_t)payload_len << 32 | (uint64_t)direction << 16 | ip_id;
+	return (uint64_t)payload_len << 32 | ip_id;
 }
 
 static uint64_t
@@ -134,7 +134,7 @@ hash_noted(struct duplicates *duplicates)
 		duplicates->hashed = duplicates->serial - RING;
 	while (duplicates->hashed < duplicates->serial) {
 		const struct duplicates_entry *entry = duplicates_entry(duplicates, duplicates->hashed);
-		uint64_t lengths = lengths_of(entry->payload_len, entry->direction, entry->ip_id);
+		uint64_t lengths = lengths_of(entry->payload_len, entry->ip_id);
 
 		put_in(duplicates, hash_stamped(duplicates->seed, entry->header, lengths, entry->hash),
 		    point_of_interface(entry->number));
@@ -218,21 +218,26 @@ follow(struct flow_hash *flow, uint32_t progress)
 		flow->unproven--;
 }
 
+static bool
+is_stamped(const struct segment *segment)
+{
+	return segment->header_len == STAMPED;
+}
+
 bool
 duplicates_seen(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
 {
-	uint64_t lengths = lengths_of(segment->payload_wire_len, segment->direction, segment->ip_id);
-	uint64_t hash;
+	uint64_t lengths = lengths_of(segment->payload_wire_len, segment->ip_id);
+	uint64_t flow_hash = duplicates_flow(segment, flow), hash;
 
-	if (duplicates_pass(duplicates, segment, flow))
+	if (is_stamped(segment) && (segment->flags & TCP_SYN) == 0 && !point_is_cooked(segment->packet) &&
+	    duplicates_pass(duplicates, segment, flow))
 		return false;
 	/* a copy of an acknowledgement harms nobody */
 	if (duplicates_is_nameless(segment))
 		return false;
-	hash = segment->header_len == STAMPED ?
-	    hash_stamped(duplicates->seed, segment->header, lengths, flow->seeded) :
-	    hash_any(duplicates->seed, segment, lengths, flow->seeded);
-
+	hash = is_stamped(segment) ? hash_stamped(duplicates->seed, segment->header, lengths, flow_hash) :
+	    hash_any(duplicates->seed, segment, lengths, flow_hash);
 	if (seen(duplicates, hash, segment->packet, segment->hops_left, segment->ip_id != 0 ? WINDOW_NS : NAMELESS_NS))
 		return true;
 	/* numbers begin anew behind it, and it is always looked for */

@@ -9,6 +9,8 @@
 #ifndef CAPTURE_DUPLICATES_H
 #define CAPTURE_DUPLICATES_H
 
+#include <glib.h>
+
 #include "capture/datagram.h"
 #include "capture/flow_hash.h"
 #include "capture/point.h"
@@ -23,23 +25,22 @@ enum {
 
 struct duplicates_entry {
 	uint8_t header[DUPLICATES_STAMPED];	/* of TCP; until it is hashed, with what is marked so */
-	uint64_t hash;		/* until then of the flow */
+	uint64_t hash;		/* until then of the flow and its direction */
 	int64_t ts_ns;
 	uint32_t payload_len;	/* until then */
-	uint32_t number;	/* of the capture point; until then packet.interface */
 	uint16_t ip_id;		/* until then */
 	uint16_t before;	/* serial of an older entry with the same head; from then on */
-	uint8_t direction;	/* until then */
+	uint32_t number;	/* of the capture point; until then packet.interface */
 	uint8_t hops_left;
 	uint8_t kind_and_way;	/* of the capture point: kind | way << 4; from then on */
 };
 
 struct duplicates {
+	struct duplicates_entry ring[DUPLICATES_RING];
 	uint64_t seed;		/* captures are hostile: their packets must not choose the head */
 	uint64_t serial;	/* of the next entry; starts where 0 is out of the ring */
 	uint64_t hashed;	/* of the first entry that is not hashed */
 	uint16_t heads[DUPLICATES_HEADS];	/* serials, which begin again and again */
-	struct duplicates_entry ring[DUPLICATES_RING];
 	struct point_pairs pairs;
 };
 
@@ -76,9 +77,17 @@ duplicates_is_nameless(const struct segment *segment)
 	    (segment->flags & (TCP_SYN | TCP_FIN | TCP_RST)) == 0;
 }
 
+/* Of its flow, one way. */
+static inline uint64_t
+duplicates_flow(const struct segment *segment, const struct flow_hash *flow)
+{
+	return flow->seeded ^ segment->direction;
+}
+
 /*
- * True when a segment goes on where its flow was, so that none before it can be
- * the same; then it is remembered. False: that is for duplicates_seen() to tell.
+ * A plain segment (plain.h). True when it goes on where its flow was, so that none
+ * before it can be the same; then it is remembered. False: that is for
+ * duplicates_seen() to tell.
  */
 static inline bool
 duplicates_pass(struct duplicates *duplicates, const struct segment *segment, struct flow_hash *flow)
@@ -86,20 +95,18 @@ duplicates_pass(struct duplicates *duplicates, const struct segment *segment, st
 	uint32_t progress = duplicates_progress(segment);
 	struct duplicates_entry *entry;
 
-	if (progress - flow->progress - 1 >= DUPLICATES_STEP_MOST || flow->unproven > 0 || segment->flags & TCP_SYN ||
-	    segment->header_len != DUPLICATES_STAMPED || point_is_cooked(segment->packet))
+	if (G_UNLIKELY(progress - flow->progress - 1 >= DUPLICATES_STEP_MOST || flow->unproven > 0))
 		return false;
 	flow->progress = progress;
 	if (duplicates_is_nameless(segment))
 		return true;
 	entry = duplicates_entry(duplicates, duplicates->serial++);
 	memcpy(entry->header, segment->header, sizeof entry->header);
-	entry->hash = flow->seeded;
+	entry->hash = duplicates_flow(segment, flow);
 	entry->ts_ns = segment->packet->ts_ns;
 	entry->payload_len = segment->payload_wire_len;
-	entry->number = segment->packet->interface;
 	entry->ip_id = segment->ip_id;
-	entry->direction = segment->direction;
+	entry->number = segment->packet->interface;
 	entry->hops_left = segment->hops_left;
 	return true;
 }

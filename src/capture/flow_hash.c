@@ -38,7 +38,7 @@ learn(struct flow_hash *hash, uint64_t seed, const uint8_t *ports, const struct 
 	hash->progress = 0;
 	hash->version = ip->version;
 	hash->direction = flow_key_make(&hash->key, ip, load_be16(ports), load_be16(ports + 2));
-	hash->fixed = (uint8_t)(XXH3_64bits(&hash->key, sizeof hash->key) >> 56);
+	hash->fixed = (uint8_t)(XXH3_64bits(&hash->key, sizeof hash->key) >> (64 - FLOW_FIXED_BITS));
 	hash->seeded = XXH3_64bits_withSeed(&hash->key, sizeof hash->key, seed);
 }
 

@@ -13,7 +13,7 @@ struct flow_hash {
 	uint64_t addresses;	/* as packets have them: of IPv4 the source and the destination, of IPv6 both folded */
 	uint32_t ports;		/* in the same way */
 	uint8_t version;	/* of IP; 0: nothing is remembered here */
-	uint8_t fixed;		/* the same in every run: for what order depends on */
+	uint8_t fixed;		/* the same in every run: for what order depends on; FLOW_FIXED_BITS */
 	uint16_t direction : 1;	/* as segment.direction */
 	uint16_t unproven : 15;	/* duplicates.c: packets until progress proves something, or one of these: */
 	uint64_t seeded;	/* by chance: captures are hostile, and their keys must not choose a place in a table */
@@ -24,7 +24,7 @@ struct flow_hash {
 /* flow_hash.unproven, when no packet was looked at since it was made: of its key there was none before, or there may be. */
 enum { FLOW_NEW = 0x7fff, FLOW_FORGOTTEN = 0x7ffe };
 
-enum { FLOW_BITS = 10, FLOW_HASHES = 1 << FLOW_BITS };
+enum { FLOW_FIXED_BITS = 6, FLOW_BITS = 10, FLOW_HASHES = 1 << FLOW_BITS };
 
 /* Begins as zeros but for the seed. */
 struct flow_hashes {

@@ -53,16 +53,16 @@ struct segment {
 	const struct packet *packet;	/* borrowed */
 	const struct flow_key *key;	/* borrowed from what parsed it */
 	uint8_t direction;		/* 0: sent by endpoint 0 of the key, 1: by endpoint 1 */
-	uint8_t flags;			/* enum tcp_flag */
+	uint8_t header_len;		/* bytes at header: 20..60 */
 	uint16_t window;		/* as on the wire, unscaled */
 	uint8_t window_scale;		/* of a SYN; 0 when the option is not there */
 	bool has_window_scale;
 	uint16_t mss;			/* of a SYN; 0 when the option is not there */
 	uint32_t seq, ack;
 	const uint8_t *header;		/* of TCP, with its options; borrowed with the packet */
-	uint8_t header_len;		/* bytes at header: 20..60 */
-	uint8_t hops_left;		/* time to live, hop limit */
+	uint8_t flags;			/* enum tcp_flag */
 	uint16_t ip_id;			/* IPv4 identification; 0 in IPv6, which has none */
+	uint8_t hops_left;		/* time to live, hop limit */
 	const uint8_t *payload;		/* borrowed with the packet */
 	uint32_t payload_cap_len;	/* bytes at payload */
 	uint32_t payload_wire_len;	/* bytes the segment carried */

@@ -20,7 +20,6 @@
 #include <xxhash.h>
 
 enum {
-	SHARD_SHIFT = 8 - 6,
 	TICK_NS = 2 * NS_PER_MS,
 	TICK_SOON_NS = 100 * NS_PER_US,		/* while a connection waits */
 	RECONNECTING_CALLS = 4096,
@@ -30,7 +29,7 @@ enum {
 	AHEAD = 4,			/* packets that are fetched in front of their turn */
 };
 
-G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << (8 - SHARD_SHIFT));
+G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << FLOW_FIXED_BITS);
 
 struct shard {
 	struct calls *calls;
@@ -51,7 +50,7 @@ struct pipeline {
 	op_sink_fn *sink;
 	tcp_event_fn *event_sink;	/* NULL: nobody wants them */
 	void *context;
-	struct flow_hashes hashes;
+	struct flow_hashes *hashes;
 	uint64_t next_serial;
 	int64_t next_tick_ns, newest_ns;
 	unsigned pushed;		/* packets in the room of reorder, which go on together */
@@ -192,7 +191,8 @@ new_pipeline(const struct pipeline_limits *limits, op_sink_fn *sink, void *conte
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
 	pipeline->context = context;
-	pipeline->hashes.seed = (uint64_t)g_random_int() << 32 | g_random_int();
+	pipeline->hashes = g_new0(struct flow_hashes, 1);
+	pipeline->hashes->seed = (uint64_t)g_random_int() << 32 | g_random_int();
 	pipeline->next_serial = 1;
 	pipeline->next_tick_ns = INT64_MIN;
 	pipeline->newest_ns = INT64_MIN;
@@ -268,6 +268,7 @@ pipeline_free(struct pipeline *pipeline)
 	dist_clear(&pipeline->facts.tcp.round_trip[1]);
 	reconnect_free(pipeline->reconnect);
 	duplicates_free(pipeline->duplicates);
+	g_free(pipeline->hashes);
 	source_set_free(pipeline->sources);	/* tells the reorder of what goes */
 	defragment_free(pipeline->defragment);
 	lines_free(pipeline->lines);
@@ -350,7 +351,7 @@ static inline __attribute__((always_inline)) void
 pass_on(struct pipeline *pipeline, const struct segment *segment, const struct flow_hash *flow)
 {
 	/* Shards must not depend on the seed: they have shares of caps, and an order at ticks and at the end. */
-	struct stream *stream = pipeline->shard[flow->fixed >> SHARD_SHIFT].stream;
+	struct stream *stream = pipeline->shard[flow->fixed].stream;
 
 	if (segment->payload_wire_len > 0)
 		lines_add(pipeline->lines, segment->key, segment->direction, segment->packet, segment->payload_wire_len);
@@ -384,8 +385,8 @@ take_datagram(struct pipeline *pipeline, const struct packet *packet)
 	}
 	lines_add(pipeline->lines, &datagram.key, datagram.direction, packet, datagram.wire_len);
 	/* Not by the ports, which only the first fragment of a datagram has. */
-	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> 56 >> SHARD_SHIFT;
-	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hashes.seed);
+	shard = XXH3_64bits(datagram.key.address, sizeof datagram.key.address) >> (64 - FLOW_FIXED_BITS);
+	hash = XXH3_64bits_withSeed(&datagram.key, sizeof datagram.key, pipeline->hashes->seed);
 	datagrams_push(pipeline->shard[shard].datagrams, &datagram, hash, pipeline->taken);
 }
 
@@ -398,7 +399,7 @@ take_fragment(struct pipeline *pipeline, const struct packet *packet)
 
 	pipeline->facts.fragments++;
 	if (defragment_push(pipeline->defragment, packet, &whole) &&
-	    segment_parse_known(&whole, &pipeline->hashes, &segment, &flow) == SEGMENT_TCP)
+	    segment_parse_known(&whole, pipeline->hashes, &segment, &flow) == SEGMENT_TCP)
 		take_segment(pipeline, &segment, flow);
 }
 
@@ -409,7 +410,7 @@ take_other(struct pipeline *pipeline, const struct packet *packet)
 	struct flow_hash *flow;
 	struct segment segment;
 
-	switch (segment_parse_known(packet, &pipeline->hashes, &segment, &flow)) {
+	switch (segment_parse_known(packet, pipeline->hashes, &segment, &flow)) {
 	case SEGMENT_TCP:
 		take_segment(pipeline, &segment, flow);
 		return;
@@ -434,11 +435,13 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	struct flow_hash *flow;
 	struct segment segment;
 
-	pipeline->newest_ns = MAX(pipeline->newest_ns, packet->ts_ns);
 	pipeline->taken++;
-	if (G_UNLIKELY(pipeline->newest_ns >= pipeline->next_tick_ns))
-		tick(pipeline);
-	flow = plain_parse(packet, &pipeline->hashes, &segment);
+	if (G_LIKELY(packet->ts_ns >= pipeline->newest_ns)) {
+		pipeline->newest_ns = packet->ts_ns;
+		if (G_UNLIKELY(packet->ts_ns >= pipeline->next_tick_ns))
+			tick(pipeline);
+	}
+	flow = plain_parse(packet, pipeline->hashes, &segment);
 	if (G_LIKELY(flow != NULL && duplicates_pass(pipeline->duplicates, &segment, flow)))
 		pass_on(pipeline, &segment, flow);
 	else
