@@ -153,10 +153,10 @@ struct waits {
 struct half {
 	int64_t next;		/* everything below was delivered */
 	int64_t acked;		/* by the other direction, highest; INT64_MIN: nothing */
-	int64_t acked_ns;	/* stamp of that */
 	int64_t acked_before;	/* highest by earlier stamps; INT64_MIN: none */
+	int64_t acked_ns;	/* stamp of acked */
 	/* round trips of what this direction sends: one open sample, as Karn has it */
-	int64_t sample_end, sample_ns;	/* PATH_NO_SAMPLE: none is open */
+	int64_t sample_end;	/* PATH_NO_SAMPLE: none is open */
 	uint32_t seq_base;
 	uint32_t max_segment;
 	/* windows that it offers, unscaled: of those from window_low on, window_usual are neither small nor the largest yet */
@@ -165,6 +165,7 @@ struct half {
 	bool window_small;	/* the last one, against most_window */
 	uint8_t ready_flags;
 	int64_t ready_ns;
+	int64_t sample_ns;
 	struct waits waits;
 	struct sent_ring sent;
 	int64_t most_unacked;	/* bytes sent and not acknowledged, at most */

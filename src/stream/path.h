@@ -10,14 +10,14 @@
 
 #define PATH_NO_SAMPLE INT64_MAX
 
-/* Opens a sample, where none is; whether one is cannot be foreseen: no branches. */
+/* Opens a sample, where none is, whose end comes before this one; it cannot be foreseen: no branches. */
 static inline void
 path_sample(struct half *half, int64_t end_offset, int64_t ts_ns)
 {
-	int64_t open_end = half->sample_end, open_ns = half->sample_ns;
+	int64_t open = -(int64_t)(half->sample_end != PATH_NO_SAMPLE);
 
-	half->sample_ns = open_end == PATH_NO_SAMPLE ? ts_ns : open_ns;
-	half->sample_end = open_end == PATH_NO_SAMPLE ? end_offset : open_end;
+	half->sample_ns = (half->sample_ns & open) | (ts_ns & ~open);
+	half->sample_end = end_offset < half->sample_end ? end_offset : half->sample_end;
 }
 
 static inline void

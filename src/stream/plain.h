@@ -98,32 +98,46 @@ plain_weigh(struct stream *stream, struct connection *connection, struct half *h
 	plain_acked(stream, connection, half, acked, segment->packet->ts_ns);
 }
 
+/* Bytes of a half that a segment of the other leaves unacknowledged; from 2^31 on they have not been seen. */
+static inline uint32_t
+plain_unacked(const struct half *half, const struct segment *segment)
+{
+	return half->seq_base + (uint32_t)half->next - segment->ack;
+}
+
 /* What the segment acknowledges of the other half. */
 static inline void
-plain_acknowledge(struct stream *stream, struct connection *connection, struct half *half, uint32_t unacked,
+plain_acknowledge(struct stream *stream, struct connection *connection, struct half *half,
     const struct segment *segment)
 {
+	uint32_t unacked = plain_unacked(half, segment);
 	int64_t acked = half->next - unacked, ts_ns = segment->packet->ts_ns;
 
 	if (G_UNLIKELY(!waits_are_none(&half->waits, unacked, segment->window))) {
 		plain_weigh(stream, connection, half, acked, segment);
 		return;
 	}
-	if (unacked == 0 && waits_matter(half))
+	if (waits_matter(half) && unacked == 0)
 		waits_note_acked(&half->waits, true, ts_ns);
 	plain_acked(stream, connection, half, acked, ts_ns);
 }
 
-/* Its data, and then what it acknowledges. */
+/* A segment of the other half without data. Functions of their own, as they need different room. */
 static G_GNUC_NO_INLINE void
-plain_data(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
-    uint32_t unacked, const struct segment *segment)
+plain_empty(struct stream *stream, struct connection *connection, struct half *half, const struct segment *segment)
+{
+	plain_acknowledge(stream, connection, half, segment);
+}
+
+/* What its data tells all but the record that it is of, which there is room for. */
+static inline void
+plain_note_data(struct stream *stream, struct half *half, const struct segment *segment)
 {
 	int64_t ts_ns = segment->packet->ts_ns;
 	uint32_t len = segment->payload_wire_len;
 
 	waits_size(half, len);
-	waits_data(half, other, true, ts_ns);
+	half->waits.data_ns = ts_ns;
 	half->next += len;
 	path_note_unacked(half, half->next - half->acked);
 	path_sample(half, half->next, ts_ns);
@@ -131,9 +145,29 @@ plain_data(struct stream *stream, struct connection *connection, struct half *ha
 		half->ready_ns = ts_ns;
 		half->ready_flags = 0;
 	}
-	sent_add_to_ring(half, len, ts_ns);
+	sent_put(half, ts_ns);
 	stream->counters.delivered_bytes += len;
 	stream->counters.hole_bytes += len - segment->payload_cap_len;
+}
+
+/* Nothing in it is looked at, it ends no gap that is judged, and there is room. */
+static inline bool
+plain_skips(const struct half *half, const struct segment *segment)
+{
+	return record_skips(&half->record, segment->payload_wire_len) && !half->waits.told && sent_has_room(half);
+}
+
+/* Its data, and then what it acknowledges. */
+static G_GNUC_NO_INLINE void
+plain_data(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    const struct segment *segment)
+{
+	uint32_t len = segment->payload_wire_len;
+
+	waits_data(half, other, true, segment->packet->ts_ns);
+	if (G_UNLIKELY(!sent_has_room(half)))
+		sent_make_room(half, half->next);
+	plain_note_data(stream, half, segment);
 	if (record_skips(&half->record, len)) {
 		half->record.fragment_left -= len;
 	} else if (record_is_whole(connection, &half->record, segment)) {
@@ -143,7 +177,17 @@ plain_data(struct stream *stream, struct connection *connection, struct half *ha
 
 		records_push(stream, connection, segment->direction, &slice);
 	}
-	plain_acknowledge(stream, connection, other, unacked, segment);
+	plain_acknowledge(stream, connection, other, segment);
+}
+
+/* The same without a look at it. */
+static G_GNUC_NO_INLINE void
+plain_skip(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
+    const struct segment *segment)
+{
+	plain_note_data(stream, half, segment);
+	half->record.fragment_left -= segment->payload_wire_len;
+	plain_acknowledge(stream, connection, other, segment);
 }
 
 /* A segment of a half; false, and nothing changed, unless it is a plain one. */
@@ -151,15 +195,15 @@ static inline bool
 plain_segment(struct stream *stream, struct connection *connection, struct half *half, struct half *other,
     const struct segment *segment)
 {
-	uint32_t unacked = other->seq_base + (uint32_t)other->next - segment->ack;
-
 	if (connection->plain != stream->clock || (segment->flags & ~TCP_PSH) != TCP_ACK ||
-	    segment->seq != half->seq_base + (uint32_t)half->next || (int32_t)unacked < 0)
+	    segment->seq != half->seq_base + (uint32_t)half->next || (int32_t)plain_unacked(other, segment) < 0)
 		return false;
-	if (segment->payload_wire_len > 0)
-		plain_data(stream, connection, half, other, unacked, segment);
+	if (segment->payload_wire_len == 0)
+		plain_empty(stream, connection, other, segment);
+	else if (plain_skips(half, segment))
+		plain_skip(stream, connection, half, other, segment);
 	else
-		plain_acknowledge(stream, connection, other, unacked, segment);
+		plain_data(stream, connection, half, other, segment);
 	return true;
 }
 

@@ -5,25 +5,33 @@
 #ifndef STREAM_SENT_H
 #define STREAM_SENT_H
 
-#include <glib.h>
-
 #include "stream/connection.h"
 
 /* Room for one more piece, which begins there: where none is free, and the oldest piece is of use, the ring grows or it goes. */
 void sent_make_room(struct half *half, int64_t begin);
 void sent_clear(struct half *half);
 
-/* The last piece of the stream that was delivered, where there is a ring; seen_ns is INT64_MIN if it never was. */
+/* The place of the next piece. */
+static inline struct sent_mark *
+sent_next(const struct sent_ring *ring)
+{
+	return &ring->mark[ring->behind & ring->mask];
+}
+
+/* Whether it is free, or what is there has been acknowledged, and nothing is to be made; of a ring that is there. */
+static inline bool
+sent_has_room(const struct half *half)
+{
+	return sent_next(&half->sent)->end <= half->acked;
+}
+
+/* The last piece of the stream that was delivered, where there is room; seen_ns is INT64_MIN if it never was. */
 static inline void
-sent_add_to_ring(struct half *half, uint32_t len, int64_t seen_ns)
+sent_put(struct half *half, int64_t seen_ns)
 {
 	struct sent_ring *ring = &half->sent;
-	struct sent_mark *mark = &ring->mark[ring->behind & ring->mask];
+	struct sent_mark *mark = sent_next(ring);
 
-	if (G_UNLIKELY(mark->end > half->acked)) {
-		sent_make_room(half, half->next - len);
-		mark = &ring->mark[ring->behind & ring->mask];
-	}
 	ring->behind++;
 	ring->begin = mark->end;
 	mark->end = half->next;
@@ -34,9 +42,9 @@ sent_add_to_ring(struct half *half, uint32_t len, int64_t seen_ns)
 static inline void
 sent_add(struct half *half, uint32_t len, int64_t seen_ns)
 {
-	if (half->sent.mark == NULL)
+	if (half->sent.mark == NULL || !sent_has_room(half))
 		sent_make_room(half, half->next - len);
-	sent_add_to_ring(half, len, seen_ns);
+	sent_put(half, seen_ns);
 }
 
 /* Bytes that were delivered came again: an event for each piece that they were first seen in. */

@@ -266,13 +266,26 @@ push_window(struct stream *stream, struct connection *connection, struct half *h
 	push_on(stream, connection, half, other, segment);
 }
 
-/* Most of what it calls it calls last, so that it needs no room of its own. */
-static inline void
-push_to(struct stream *stream, struct connection *connection, const struct segment *segment, uint64_t packets)
+static G_GNUC_NO_INLINE void
+push_found(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
 {
-	struct half *half = connection_half(connection, segment->direction);
-	struct half *other = connection_half(connection, !segment->direction);
+	find_connection(stream, segment, flow_hash);
+	stream_push(stream, segment, flow_hash, packets);
+}
 
+/* What it calls it calls last, so that it needs no room of its own. */
+void
+stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
+{
+	struct connection *connection = stream->flows->last;
+	struct half *half, *other;
+
+	if (G_UNLIKELY(!flow_table_is(connection, segment->key, flow_hash))) {
+		push_found(stream, segment, flow_hash, packets);
+		return;
+	}
+	half = connection_half(connection, segment->direction);
+	other = connection_half(connection, !segment->direction);
 	stream->counters.segments++;
 	stream->counters.payload_bytes += segment->payload_wire_len;
 	if (segment->packet->ts_ns > stream->now_ns)
@@ -282,24 +295,6 @@ push_to(struct stream *stream, struct connection *connection, const struct segme
 		push_on(stream, connection, half, other, segment);
 	else
 		push_window(stream, connection, half, other, segment);
-}
-
-static G_GNUC_NO_INLINE void
-push_found(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
-{
-	find_connection(stream, segment, flow_hash);
-	push_to(stream, stream->flows->last, segment, packets);
-}
-
-void
-stream_push(struct stream *stream, const struct segment *segment, uint64_t flow_hash, uint64_t packets)
-{
-	struct connection *last = stream->flows->last;
-
-	if (G_LIKELY(flow_table_is(last, &segment->key, flow_hash)))
-		push_to(stream, last, segment, packets);
-	else
-		push_found(stream, segment, flow_hash, packets);
 }
 
 void

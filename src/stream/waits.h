@@ -76,7 +76,7 @@ waits_announced(struct half *half, int64_t acked, uint16_t window, int64_t now_n
 {
 	if (!waits_are_none(&half->waits, half->next - acked, window))
 		waits_weigh(half, acked, window, now_ns);
-	else if (acked >= half->next && half->held == NULL && waits_matter(half))
+	else if (waits_matter(half) && acked >= half->next && half->held == NULL)
 		waits_note_acked(&half->waits, true, now_ns);
 }
 
