@@ -15,8 +15,7 @@ read_handle(struct xdr_cursor *body, struct nfs_op *op)
 {
 	if (!xdr_have(body, FHSIZE))
 		return;
-	op->file = file_handle_hash(body->data + body->off, FHSIZE);
-	op->valid |= OP_HAS_FILE;
+	op_set_handle(op, body->data + body->off, FHSIZE);
 	xdr_skip(body, FHSIZE);
 }
 

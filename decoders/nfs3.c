@@ -18,10 +18,8 @@ read_handle(struct xdr_cursor *body, struct nfs_op *op)
 	uint32_t len;
 	const uint8_t *handle = xdr_read_opaque(body, NFS3_FHSIZE, &len);
 
-	if (handle == NULL)
-		return;
-	op->file = file_handle_hash(handle, len);
-	op->valid |= OP_HAS_FILE;
+	if (handle != NULL)
+		op_set_handle(op, handle, len);
 }
 
 static void
@@ -111,7 +109,7 @@ write_call(struct xdr_cursor *body, struct nfs_op *op)
 	if (stable > STABLE_HOW_LAST)
 		xdr_fail(body, XDR_MALFORMED);
 	if (xdr_ok(body)) {
-		op->stable = stable;
+		op->stable = (uint8_t)stable;
 		op->valid |= OP_HAS_STABLE;
 	}
 	length = xdr_skip_opaque(body, DATA_MOST);

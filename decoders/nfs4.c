@@ -87,7 +87,7 @@ nfs4_read_stable(struct nfs4_walk *walk)
 		xdr_fail(walk->body, XDR_MALFORMED);
 	if (!walk->main || !xdr_ok(walk->body))
 		return;
-	walk->op->stable = stable;
+	walk->op->stable = (uint8_t)stable;
 	walk->op->valid |= OP_HAS_STABLE;
 }
 
@@ -124,28 +124,28 @@ nfs4_read_flag(struct nfs4_walk *walk)
 	return flag == 1;
 }
 
+/* The main operation's is the current one, where that is known. */
+static void
+set_handle(struct nfs4_walk *walk)
+{
+	if (walk->file.bytes != NULL)
+		op_set_handle(walk->op, walk->file.bytes, walk->file.len);
+}
+
 /* nfs_fh4: the current file handle from here on */
 void
 nfs4_read_handle(struct nfs4_walk *walk)
 {
-	uint32_t len;
-	const uint8_t *handle = xdr_read_opaque(walk->body, FH_MOST, &len);
-
-	walk->has_file = handle != NULL;
-	if (handle == NULL)
-		return;
-	walk->file = file_handle_hash(handle, len);
-	if (!walk->main)
-		return;
-	walk->op->file = walk->file;
-	walk->op->valid |= OP_HAS_FILE;
+	walk->file.bytes = xdr_read_opaque(walk->body, FH_MOST, &walk->file.len);
+	if (walk->main)
+		set_handle(walk);
 }
 
 /* The current file handle is another one now, which the call does not tell. */
 static void
 lose_handle(struct nfs4_walk *walk)
 {
-	walk->has_file = false;
+	walk->file.bytes = NULL;
 }
 
 static void
@@ -262,14 +262,12 @@ static void
 savefh_call(struct nfs4_walk *walk)
 {
 	walk->saved = walk->file;
-	walk->has_saved = walk->has_file;
 }
 
 static void
 restorefh_call(struct nfs4_walk *walk)
 {
 	walk->file = walk->saved;
-	walk->has_file = walk->has_saved;
 }
 
 /* nfs_client_id4's id, cb_client4 (program, netid, address), callback_ident (section 16.33) */
@@ -474,10 +472,7 @@ choose_main(struct nfs4_walk *walk, uint32_t operation, const struct nfs4_operat
 	op->operation = operation;
 	op->operation_class = class;
 	op->valid &= ~(uint32_t)(OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_REQUESTED | OP_HAS_STABLE | OP_HAS_MOVED);
-	if (walk->has_file) {
-		op->file = walk->file;
-		op->valid |= OP_HAS_FILE;
-	}
+	set_handle(walk);
 }
 
 /*
@@ -589,7 +584,7 @@ compound_call(struct xdr_cursor *body, struct nfs_op *op)
 	xdr_skip_opaque(body, UINT32_MAX);
 	minor = xdr_u32(body);
 	if (xdr_ok(body) && minor < MINOR_COUNT)
-		op->minor = minor;
+		op->minor = (uint8_t)minor;
 	nfs4_read_call(body, op, find);
 }
 

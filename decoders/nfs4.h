@@ -19,13 +19,17 @@ enum {
 	NFS4_DEVICEID_BYTES = 16,	/* RFC 8881 section 3.3.14 */
 };
 
+struct nfs4_handle {
+	const uint8_t *bytes;		/* in the message; NULL: it does not tell */
+	uint32_t len;
+};
+
 /* A message on its way through the operations. */
 struct nfs4_walk {
 	struct xdr_cursor *body;
 	struct nfs_op *op;
 	bool main;			/* the operation at hand names the call */
-	bool has_file, has_saved;
-	uint64_t file, saved;		/* hashes of the current and the saved file handle */
+	struct nfs4_handle file, saved;	/* the current and the saved file handle */
 };
 
 typedef void nfs4_fn(struct nfs4_walk *walk);

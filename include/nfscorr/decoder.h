@@ -38,7 +38,4 @@ struct decoder {
 /* All decoders, NULL-terminated. */
 extern const struct decoder *const decoders[];
 
-/* 64-bit hash of a file handle's bytes, the same in every run. */
-uint64_t file_handle_hash(const uint8_t *bytes, uint32_t len);
-
 #endif

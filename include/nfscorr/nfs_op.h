@@ -118,36 +118,35 @@ struct asked_program {
 struct nfs_op {
 	uint64_t connection;			/* serial of the connection's epoch in its capture, from 1 */
 	uint32_t xid, program, version, procedure;
-	uint32_t minor, operation;		/* of a COMPOUND, while not seen OP_MINOR_UNKNOWN and the procedure; else 0 and the procedure */
+	uint32_t operation;			/* of a COMPOUND, while not seen the procedure; else the procedure */
 	uint32_t valid;				/* enum op_has */
 	uint16_t flags;				/* enum op_flag */
 	uint8_t outcome;			/* enum op_outcome */
 	uint8_t operation_class;		/* enum op_class of the operation of a COMPOUND; else 0 */
 	uint8_t call_direction;			/* of the call in its connection, 0 or 1; the reply's is the other */
-	bool operations_all;			/* there are no more than operations_seen */
-	uint16_t operations_seen;		/* of the call's COMPOUND; may exceed OP_LIST */
+	uint8_t minor;				/* of a COMPOUND, while not seen OP_MINOR_UNKNOWN; else 0 */
+	uint8_t stable;				/* WRITE: stable_how of the call (RFC 1813 section 3.3.7) */
 	uint32_t status;			/* the protocol's own; 0 is OK */
 	uint32_t requested_bytes, moved_bytes;
-	uint32_t stable;			/* WRITE: stable_how of the call (RFC 1813 section 3.3.7) */
 	uint32_t retransmits;			/* copies after the first */
+	uint64_t file;				/* hash of the file handle: not the decoder's to make */
 
 	int64_t call_first_ns, call_last_ns, reply_first_ns, reply_last_ns;
 	uint64_t call_order, reply_order;	/* of the packets below, their place in the order of stamps */
 	uint64_t call_frame, reply_frame;	/* 1-based, of the record's first byte */
 
 	uint64_t file_offset;
-	uint64_t file;				/* hash of the file handle */
 	int64_t path_ns;			/* smallest round trip from this capture point to the server so far */
 	int64_t client_ns;			/* for which the client kept the server waiting, if this is the client's capture */
 	/* Where the two records end in their directions of the TCP stream, and their bytes with record marks; 0: not known. */
 	int64_t call_end, reply_end;
 	uint32_t call_bytes, reply_bytes;
 	uint64_t session;			/* hash of the session id */
+	/* SEQUENCE (RFC 8881 section 18.46); the callback's own for CB_SEQUENCE (section 20.9) */
+	uint32_t slot, slot_sequence;
 
 	struct net_endpoint client, server;
 	struct arg_print print;
-	/* SEQUENCE (RFC 8881 section 18.46); the callback's own for CB_SEQUENCE (section 20.9) */
-	uint32_t slot, slot_sequence;
 
 	/* From here on what is rarely there, OP_HAS_RARE, and what is for the decoder alone: op_copy() */
 	uint32_t slot_used_highest;		/* sa_highest_slotid: the highest that the caller has in use */
@@ -155,8 +154,12 @@ struct nfs_op {
 	uint32_t slots_granted;			/* CREATE_SESSION's reply: ca_maxrequests of the fore channel (section 18.36) */
 	/* FSINFO's rtmax and wtmax (RFC 1813 section 3.3.19), FATTR4_MAXREAD and _MAXWRITE (RFC 7530 section 5.8) */
 	uint32_t read_most_bytes, write_most_bytes;
-	/* COMPOUND: the call's operations as far as they were seen, in order */
+	/* COMPOUND: the call's operations as far as they were seen, in order; there may be more than OP_LIST */
 	uint8_t operations[OP_LIST];
+	uint16_t operations_seen;
+	bool operations_all;			/* there are no more than operations_seen */
+	uint8_t handle_len;
+	const uint8_t *handle;			/* OP_HAS_FILE: the file handle, which a decoder leaves where it is in the call */
 	struct asked_program asked;		/* a portmapper's call */
 	struct nfs_said *said;			/* lent to a decoder (nfscorr/nfs_said.h); else NULL */
 };
@@ -189,9 +192,18 @@ op_has(const struct nfs_op *op, uint32_t bits)
 	return (op->valid & bits) == bits;
 }
 
+/* The file handle of a call, 128 bytes at most (RFC 7531, NFS4_FHSIZE), is where it is in its bytes. */
+static inline void
+op_set_handle(struct nfs_op *op, const uint8_t *bytes, uint32_t len)
+{
+	op->handle = bytes;
+	op->handle_len = (uint8_t)len;
+	op->valid |= OP_HAS_FILE;
+}
+
 /*
- * Copies a call that a decoder is done with: without operations, asked and said,
- * which are undefined in the copy.
+ * Copies a call that a decoder is done with: without operations and what is
+ * behind them, which are undefined in the copy.
  */
 static inline void
 op_copy(struct nfs_op *copy, const struct nfs_op *op)

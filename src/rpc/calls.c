@@ -15,6 +15,7 @@
 #include "rpc/answered.h"
 #include "rpc/call_hash.h"
 #include "rpc/fingerprint.h"
+#include "rpc/handles.h"
 #include "rpc/header.h"
 #include "rpc/hosts.h"
 #include "rpc/names.h"
@@ -69,6 +70,7 @@ struct calls {
 	uint32_t orphan_room, orphan_limit;	/* of all connections */
 	struct answered *lately;	/* answered over TCP; NULL until the first */
 	struct answered *answered;	/* over UDP; NULL until the first */
+	struct handles *handles;	/* NULL until the first */
 	struct hosts *hosts;		/* NULL: nobody wants to know */
 	struct nfs_said said;		/* of the message at hand */
 };
@@ -93,6 +95,7 @@ calls_free(struct calls *calls)
 	outstanding_free(calls->table);
 	answered_free(calls->lately);
 	answered_free(calls->answered);
+	handles_free(calls->handles);
 	g_free(calls);
 }
 
@@ -378,6 +381,14 @@ set_call(struct call *call, const struct rpc_record *record, const struct rpc_me
 		call->procedure = &decoder->procedures[op->procedure];
 }
 
+static void
+set_file(struct calls *calls, struct nfs_op *op)
+{
+	if (calls->handles == NULL)
+		calls->handles = handles_new();
+	op->file = handles_hash(calls->handles, op->handle, op->handle_len);
+}
+
 /* The arguments that the head of its record holds; HEAD_MORE when they go on. */
 static enum head_result
 read_arguments(struct calls *calls, struct call *call, const struct rpc_record *record, struct xdr_cursor *body)
@@ -390,6 +401,8 @@ read_arguments(struct calls *calls, struct call *call, const struct rpc_record *
 		op->print.prefixes = 0;
 	else if (call->procedure != NULL && call->procedure->call != NULL)
 		decode(calls, call->procedure->call, body, op);
+	if (op_has(op, OP_HAS_FILE))
+		set_file(calls, op);
 	if (body->status == XDR_MALFORMED)
 		op->flags |= OP_CALL_MALFORMED;
 	return body->status == XDR_SHORT ? HEAD_MORE : HEAD_TAKEN;

@@ -57,7 +57,8 @@ Test(nfs2, read)
 	put(&call, 0, 1);	/* totalcount */
 	cr_assert_eq(decode(&call, procedure(READ)->call, call.len, &op), XDR_FINE);
 	cr_assert_eq(op.valid, (uint32_t)(OP_HAS_FILE | OP_HAS_OFFSET | OP_HAS_REQUESTED));
-	cr_assert_eq(op.file, file_handle_hash(call.bytes, 32));
+	cr_assert_eq(op.handle, call.bytes);
+	cr_assert_eq(op.handle_len, 32);
 	cr_assert_eq(op.file_offset, 8192);
 	cr_assert_eq(op.requested_bytes, 4096);
 	put(&reply, 0, 1);

@@ -20,10 +20,16 @@ struct made {
 	struct line_peak peak[3];
 };
 
+/* But for what is undefined, or leads to bytes that are gone. */
 static void
 note_op(void *context, const struct nfs_op *op)
 {
-	g_array_append_vals(((struct made *)context)->ops, op, 1);
+	struct nfs_op known = *op;
+
+	memset((uint8_t *)&known + offsetof(struct nfs_op, operations), 0,
+	    sizeof known - offsetof(struct nfs_op, operations));
+	memcpy(known.operations, op->operations, MIN(op->operations_seen, OP_LIST));
+	g_array_append_vals(((struct made *)context)->ops, &known, 1);
 }
 
 static void
