@@ -426,6 +426,77 @@ take_foreign_call(struct calls *calls, struct rpc_record *record, const struct r
 	calls->counters.calls--;
 }
 
+/* ---- the end of a record ---- */
+
+/* Over UDP a call can lack a fragment in the capture for ever. */
+static void
+finish_if_over(struct calls *calls, struct call *call, const struct connection_info *connection)
+{
+	if (call->reply_over && (call->call_over || connection->datagrams))
+		emit_answered(calls, call, connection);
+}
+
+/* What a record's times are, in the flags of its op. */
+static uint16_t
+flags_of(const struct rpc_record *record, enum op_flag deduced, enum op_flag filled, enum op_flag stale)
+{
+	return (uint16_t)((record->flags & RECORD_TIME_DEDUCED ? deduced : 0) |
+	    (record->flags & RECORD_TIME_FILLED ? filled : 0) |
+	    (record->flags & RECORD_TIME_STALE ? stale : 0));
+}
+
+static void
+end_call(struct call *call, const struct rpc_record *record)
+{
+	struct nfs_op *op = &call->op;
+
+	if (call->call_over)
+		return;
+	op->call_last_ns = record->last_ns;
+	op->call_end = record->end_offset;
+	op->call_bytes = record_bytes(record);
+	op->client_ns += record->sender_ns;
+	call->waits_unknown |= record->waits_unknown;
+	op->valid |= OP_HAS_CALL_LAST;
+	if (record->flags & RECORD_TIMES)
+		op->flags |= flags_of(record, OP_CALL_TIME_DEDUCED, OP_CALL_TIME_FILLED, OP_CALL_TIME_STALE);
+	if (!op->print.length_known && call->args_off > 0) {
+		op->print.args_len = record->total_len - call->args_off;
+		op->print.length_known = true;
+	}
+	call->call_over = true;
+}
+
+static void
+end_reply(struct call *call, const struct rpc_record *record)
+{
+	if (record->connection->datagrams) {
+		/* perhaps not the copy whose head came first */
+		call->op.reply_first_ns = record->first_ns;
+		call->op.reply_frame = record->first_frame;
+		call->op.reply_order = record->first_order;
+	}
+	call->op.reply_last_ns = record->last_ns;
+	call->op.valid |= OP_HAS_REPLY_LAST;
+	if (record->flags & RECORD_TIMES)
+		call->op.flags |= flags_of(record, OP_REPLY_TIME_DEDUCED, OP_REPLY_TIME_FILLED, OP_REPLY_TIME_STALE);
+	call->op.reply_end = record->end_offset;
+	call->op.reply_bytes = record_bytes(record);
+	call->op.client_ns += record->receiver_ns;
+	call->waits_unknown |= record->waits_unknown;
+	call->reply_over = true;
+}
+
+static void
+end_record(struct calls *calls, struct call *call, const struct rpc_record *record)
+{
+	if (record->direction == call->op.call_direction)
+		end_call(call, record);
+	else
+		end_reply(call, record);
+	finish_if_over(calls, call, record->connection);
+}
+
 /* ---- replies ---- */
 
 /* The function that reads a reply's results into the call's op, the body then stands at them; NULL: nothing to read. */
@@ -564,6 +635,16 @@ take_orphan(struct calls *calls, struct rpc_record *record, uint32_t xid)
 	calls->orphan_room += orphans_room(peer->orphans);
 }
 
+/* A record that is whole has its end with its head. */
+static enum head_result
+end_with_head(struct calls *calls, struct call *call, const struct rpc_record *record)
+{
+	if (!(record->flags & RECORD_WHOLE))
+		return HEAD_TAKEN;
+	end_record(calls, call, record);
+	return HEAD_ENDED;
+}
+
 static enum head_result
 take_reply(struct calls *calls, struct rpc_record *record, struct rpc_message *message)
 {
@@ -597,9 +678,9 @@ take_reply(struct calls *calls, struct rpc_record *record, struct rpc_message *m
 		if (record->flags & RECORD_TIME_DEDUCED)
 			call->op.flags |= OP_REPLY_TIME_DEDUCED;
 		record->token = call->token;
-	} else {
-		take_orphan(calls, record, message->xid);
+		return end_with_head(calls, call, record);
 	}
+	take_orphan(calls, record, message->xid);
 	return HEAD_TAKEN;
 }
 
@@ -647,7 +728,7 @@ is_known(struct calls *calls, struct rpc_record *record, const struct nfs_op *op
 }
 
 /* A call that is not known yet, and what it says. */
-static void
+static enum head_result
 take_new_call(struct calls *calls, struct rpc_record *record, struct call *call, uint32_t hash, bool asks_for_tls)
 {
 	struct peer *peer = peer_of(record->connection);
@@ -671,6 +752,7 @@ take_new_call(struct calls *calls, struct rpc_record *record, struct call *call,
 	record->token = call->token;
 	if (peer->orphans != NULL)
 		adopt_orphan(calls, call);
+	return end_with_head(calls, call, record);
 }
 
 static enum head_result
@@ -693,9 +775,9 @@ take_call(struct calls *calls, struct rpc_record *record, struct rpc_message *me
 	if (!is_transient_program(message->program))
 		connection_set_caller(record->connection, record->direction);
 	hash = call_hash(call->op.connection, record->direction, message->xid);
-	if (!is_known(calls, record, &call->op, hash))
-		take_new_call(calls, record, call, hash, message->asks_for_tls);
-	return HEAD_TAKEN;
+	if (is_known(calls, record, &call->op, hash))
+		return HEAD_TAKEN;
+	return take_new_call(calls, record, call, hash, message->asks_for_tls);
 }
 
 /* ---- what a stream calls ---- */
@@ -758,65 +840,6 @@ on_head(void *context, struct rpc_record *record)
 	    take_reply(calls, record, &message);
 }
 
-/* Over UDP a call can lack a fragment in the capture for ever. */
-static void
-finish_if_over(struct calls *calls, struct call *call, const struct connection_info *connection)
-{
-	if (call->reply_over && (call->call_over || connection->datagrams))
-		emit_answered(calls, call, connection);
-}
-
-/* What a record's times are, in the flags of its op. */
-static uint16_t
-flags_of(const struct rpc_record *record, enum op_flag deduced, enum op_flag filled, enum op_flag stale)
-{
-	return (uint16_t)((record->flags & RECORD_TIME_DEDUCED ? deduced : 0) |
-	    (record->flags & RECORD_TIME_FILLED ? filled : 0) |
-	    (record->flags & RECORD_TIME_STALE ? stale : 0));
-}
-
-static void
-end_call(struct call *call, const struct rpc_record *record)
-{
-	struct nfs_op *op = &call->op;
-
-	if (call->call_over)
-		return;
-	op->call_last_ns = record->last_ns;
-	op->call_end = record->end_offset;
-	op->call_bytes = record_bytes(record);
-	op->client_ns += record->sender_ns;
-	call->waits_unknown |= record->waits_unknown;
-	op->valid |= OP_HAS_CALL_LAST;
-	if (record->flags != 0)
-		op->flags |= flags_of(record, OP_CALL_TIME_DEDUCED, OP_CALL_TIME_FILLED, OP_CALL_TIME_STALE);
-	if (!op->print.length_known && call->args_off > 0) {
-		op->print.args_len = record->total_len - call->args_off;
-		op->print.length_known = true;
-	}
-	call->call_over = true;
-}
-
-static void
-end_reply(struct call *call, const struct rpc_record *record)
-{
-	if (record->connection->datagrams) {
-		/* perhaps not the copy whose head came first */
-		call->op.reply_first_ns = record->first_ns;
-		call->op.reply_frame = record->first_frame;
-		call->op.reply_order = record->first_order;
-	}
-	call->op.reply_last_ns = record->last_ns;
-	call->op.valid |= OP_HAS_REPLY_LAST;
-	if (record->flags != 0)
-		call->op.flags |= flags_of(record, OP_REPLY_TIME_DEDUCED, OP_REPLY_TIME_FILLED, OP_REPLY_TIME_STALE);
-	call->op.reply_end = record->end_offset;
-	call->op.reply_bytes = record_bytes(record);
-	call->op.client_ns += record->receiver_ns;
-	call->waits_unknown |= record->waits_unknown;
-	call->reply_over = true;
-}
-
 /* The call that has taken this reply, which is complete now; NULL: none. */
 static struct call *
 end_orphan(struct calls *calls, const struct rpc_record *record)
@@ -836,13 +859,8 @@ on_end(void *context, struct rpc_record *record)
 	struct call *call = record->token & TOKEN_ORPHAN ? end_orphan(calls, record) :
 	    outstanding_of(calls->table, record->token);
 
-	if (call == NULL)
-		return;
-	if (record->direction == call->op.call_direction)
-		end_call(call, record);
-	else
-		end_reply(call, record);
-	finish_if_over(calls, call, record->connection);
+	if (call != NULL)
+		end_record(calls, call, record);
 }
 
 /*

@@ -53,7 +53,7 @@ plain_record(struct stream *stream, struct connection *connection, struct half *
 	struct rpc_record record = {
 		.connection = &connection->info,
 		.direction = segment->direction,
-		.flags = record_flags(state),
+		.flags = record_flags(state) | (half->ready_flags == 0 ? RECORD_WHOLE : 0),
 		.first_ns = ts_ns,
 		.last_ns = half->ready_ns,
 		.first_frame = segment->packet->frame,
@@ -66,15 +66,19 @@ plain_record(struct stream *stream, struct connection *connection, struct half *
 		.head_cap = segment->payload_cap_len - MARK_LEN,
 		.head_beyond = XDR_HOLE,
 	};
+	enum head_result result;
 
 	state->alignment = (int8_t)(begin_offset & 3);
-	if (G_UNLIKELY(stream->sink.head(stream->sink.context, &record) == HEAD_NOT_RPC)) {
+	result = stream->sink.head(stream->sink.context, &record);
+	if (G_UNLIKELY(result == HEAD_NOT_RPC)) {
 		struct slice refused = plain_slice(stream, half, other, segment);
 
 		records_refuse(stream, connection, segment->direction, &refused);
 		return;
 	}
 	record_is_over(state, record.total_len);
+	if (result == HEAD_ENDED)
+		return;
 	record.flags |= half->ready_flags;
 	stream->sink.end(stream->sink.context, &record);
 }

@@ -48,6 +48,8 @@ enum record_flag {
 	RECORD_TIME_FILLED = 1 << 3,	/* a time is that of a retransmission which filled a hole: too late at its sender */
 	RECORD_TIME_STALE = 1 << 4,	/* began mid-stream: may be a retransmission whose first copy came before the capture */
 	RECORD_FRAGMENTED = 1 << 2,	/* more than one RPC fragment: total_len grows until the end */
+	RECORD_WHOLE = 1 << 5,		/* with its head: what is valid at the end is valid already */
+	RECORD_TIMES = RECORD_TIME_DEDUCED | RECORD_TIME_FILLED | RECORD_TIME_STALE,
 };
 
 struct rpc_record {
@@ -89,6 +91,7 @@ enum stream_end {
 
 enum head_result {
 	HEAD_TAKEN,	/* all that is wanted was there */
+	HEAD_ENDED,	/* the same of a RECORD_WHOLE, and its end was taken with it */
 	HEAD_MORE,	/* ran into XDR_SHORT */
 	HEAD_NOT_RPC,	/* not a message: the place in the stream is wrong */
 };

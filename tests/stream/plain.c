@@ -33,20 +33,32 @@ static void
 tell(struct watched *watched, const char *what, const struct rpc_record *record)
 {
 	g_string_append_printf(watched->told, "%s %u %x %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64
-	    " %" PRId64 " %" PRId64 " %" PRId64 " %u\n", what, record->direction, record->flags, record->first_ns,
+	    " %" PRId64 " %" PRId64 " %" PRId64 " %u\n", what, record->direction, record->flags & ~RECORD_WHOLE, record->first_ns,
 	    record->first_frame, record->first_order, record->first_acked, record->begin_offset,
 	    connection_acked(record->connection, 0), connection_acked(record->connection, 1),
 	    connection_path_ns(record->connection), record->total_len);
+}
+
+static void
+tell_end(struct watched *watched, const struct rpc_record *record)
+{
+	tell(watched, "end", record);
+	g_string_append_printf(watched->told, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d\n", record->last_ns,
+	    record->end_offset, record->receiver_ns, record->sender_ns, record->waits_unknown);
 }
 
 static enum head_result
 on_head(void *context, struct rpc_record *record)
 {
 	struct watched *watched = context;
+	enum head_result result;
 
 	tell(watched, "head", record);
 	g_string_append_printf(watched->told, " %u %u\n", record->head_cap, record->head_beyond);
-	return watched->calls.head(watched->calls.context, record);
+	result = watched->calls.head(watched->calls.context, record);
+	if (result == HEAD_ENDED)
+		tell_end(watched, record);
+	return result;
 }
 
 static void
@@ -54,9 +66,7 @@ on_end(void *context, struct rpc_record *record)
 {
 	struct watched *watched = context;
 
-	tell(watched, "end", record);
-	g_string_append_printf(watched->told, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d\n", record->last_ns,
-	    record->end_offset, record->receiver_ns, record->sender_ns, record->waits_unknown);
+	tell_end(watched, record);
 	watched->calls.end(watched->calls.context, record);
 }
 
