@@ -1,14 +1,33 @@
 #include "capture/flow_hash.h"
 
 #include <glib.h>
+#include <stdlib.h>
 
 #include "capture/ip.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* One cache line each: of few flows few are looked at. */
+/* Of few flows few lines of the cache are looked at. */
 G_STATIC_ASSERT(sizeof(struct flow_hash) == 64);
+
+struct flow_hashes *
+flow_hashes_new(uint64_t seed)
+{
+	struct flow_hashes *hashes = aligned_alloc(sizeof(struct flow_hash), sizeof *hashes);
+
+	if (hashes == NULL)
+		g_error("no memory for the hashes of flows");
+	memset(hashes, 0, sizeof *hashes);
+	hashes->seed = seed;
+	return hashes;
+}
+
+void
+flow_hashes_free(struct flow_hashes *hashes)
+{
+	free(hashes);
+}
 
 /* The addresses of IPv6 in one word; what is found by it is compared. */
 static uint64_t

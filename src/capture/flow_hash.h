@@ -26,11 +26,14 @@ enum { FLOW_NEW = 0x7fff, FLOW_FORGOTTEN = 0x7ffe };
 
 enum { FLOW_FIXED_BITS = 6, FLOW_BITS = 10, FLOW_HASHES = 1 << FLOW_BITS };
 
-/* Begins as zeros but for the seed. */
 struct flow_hashes {
+	_Alignas(sizeof(struct flow_hash)) struct flow_hash last[FLOW_HASHES];	/* a line of the cache each */
 	uint64_t seed;
-	struct flow_hash last[FLOW_HASHES];
 };
+
+struct flow_hashes *flow_hashes_new(uint64_t seed);
+/* NULL allowed. */
+void flow_hashes_free(struct flow_hashes *hashes);
 
 /*
  * Of a packet: the version of IP, its addresses as they follow one another in the
@@ -41,10 +44,10 @@ struct flow_hash *flow_hash_of(struct flow_hashes *hashes, uint8_t version, cons
     const uint8_t *ports);
 
 /* Flows that share a place cost two hashes each time, no more. */
-static inline unsigned
+static inline size_t
 flow_hash_place(uint64_t addresses, uint32_t ports)
 {
-	return (unsigned)((addresses + ports) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FLOW_BITS));
+	return (addresses + ports) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FLOW_BITS);
 }
 
 /* The same of IPv4, if it is remembered; else NULL. */

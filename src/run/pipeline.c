@@ -191,8 +191,7 @@ new_pipeline(const struct pipeline_limits *limits, op_sink_fn *sink, void *conte
 	pipeline->reconnect = reconnect_new(RECONNECTING_CALLS, give_out, pipeline);
 	pipeline->sink = sink;
 	pipeline->context = context;
-	pipeline->hashes = g_new0(struct flow_hashes, 1);
-	pipeline->hashes->seed = (uint64_t)g_random_int() << 32 | g_random_int();
+	pipeline->hashes = flow_hashes_new((uint64_t)g_random_int() << 32 | g_random_int());
 	pipeline->next_serial = 1;
 	pipeline->next_tick_ns = INT64_MIN;
 	pipeline->newest_ns = INT64_MIN;
@@ -268,7 +267,7 @@ pipeline_free(struct pipeline *pipeline)
 	dist_clear(&pipeline->facts.tcp.round_trip[1]);
 	reconnect_free(pipeline->reconnect);
 	duplicates_free(pipeline->duplicates);
-	g_free(pipeline->hashes);
+	flow_hashes_free(pipeline->hashes);
 	source_set_free(pipeline->sources);	/* tells the reorder of what goes */
 	defragment_free(pipeline->defragment);
 	lines_free(pipeline->lines);

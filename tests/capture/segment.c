@@ -255,7 +255,7 @@ Test(segment, the_quick_way_is_the_long_way)
 		{ DLT_LINUX_SLL2, "" },
 	};
 	g_autoptr(GRand) rand = g_rand_new_with_seed(5);
-	struct flow_hashes *hashes = g_new0(struct flow_hashes, 1);
+	struct flow_hashes *hashes = flow_hashes_new(0);
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < 400000; i++) {
@@ -293,14 +293,14 @@ Test(segment, the_quick_way_is_the_long_way)
 		cr_assert(flow_key_same(&hash->key, &key));
 	}
 	cr_assert_gt(found, 150000);
-	g_free(hashes);
+	flow_hashes_free(hashes);
 }
 
 /* The same of plain packets, and of what is nearly one: it is found to be none, or it is what the long way makes of it. */
 Test(segment, plain_packets)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(6);
-	struct flow_hashes *hashes = g_new0(struct flow_hashes, 1);
+	struct flow_hashes *hashes = flow_hashes_new(0);
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
@@ -334,5 +334,5 @@ Test(segment, plain_packets)
 		cr_assert_arr_eq(&plain, &slow, sizeof plain, "packet %u", i);
 	}
 	cr_assert_gt(found, 100000);
-	g_free(hashes);
+	flow_hashes_free(hashes);
 }
