@@ -46,19 +46,25 @@ struct at_rate {
 	uint64_t bytes;
 };
 
-struct line {
-	uint8_t from[16], to[16];
-	struct line *together;		/* that of all lines to the same end; NULL while it is not known */
-	enum line_end end;
-	uint32_t frames;		/* in the open chunk */
-	int64_t start_ns, last_ns;	/* of the chunk that is open: the frame before its first, its last */
-	uint64_t bytes;
+/* Frames that follow one another closely: how far that has come, and what is carried over to the next. */
+struct chunk {
+	int64_t start_ns, last_ns;	/* the frame before its first, its last */
+	uint64_t bytes, wire_bytes;
 	uint64_t quick_ns, quick_bytes;	/* of the frame that fastest_ns is of; QUICK_NS_MOST and 1: of none, or a slow one */
-	uint64_t wire_bytes;
 	double slowest_ns, fastest_ns;	/* a byte of the frame that took longest or shortest for its size, UNEVEN_NS granted */
 	int64_t spacing_ns;		/* mean distance of frames in the last chunk */
+	uint32_t frames;
+	uint32_t open;
+};
+
+struct line {
+	struct chunk chunk;		/* of a line of lines: out of date while it has an only line */
+	uint8_t from[16], to[16];
+	struct line *together;		/* that of all lines to the same end; NULL while it is not known */
+	bool is_only;			/* the open chunk of that is this one's */
+	enum line_end end;
+	struct line *only;		/* of a line of lines: the one whose chunk it has; NULL: none */
 	int64_t uneven_ns;		/* in chunks without a rate */
-	bool open;
 	uint64_t earlier_bytes;		/* all that came before the open chunk */
 	struct at_rate *rate;		/* OCTAVES * STEPS; NULL until a chunk is closed */
 };
@@ -74,11 +80,11 @@ struct lines {
 };
 
 static void
-forget_fastest(struct line *line)
+forget_fastest(struct chunk *chunk)
 {
-	line->fastest_ns = INFINITY;
-	line->quick_ns = QUICK_NS_MOST;
-	line->quick_bytes = 1;
+	chunk->fastest_ns = INFINITY;
+	chunk->quick_ns = QUICK_NS_MOST;
+	chunk->quick_bytes = 1;
 }
 
 struct lines *
@@ -87,9 +93,9 @@ lines_new(void)
 	struct lines *lines = g_new0(struct lines, 1);
 
 	for (unsigned i = 0; i < LINES_MAX; i++)
-		forget_fastest(&lines->line[i]);
-	forget_fastest(&lines->together[0]);
-	forget_fastest(&lines->together[1]);
+		forget_fastest(&lines->line[i].chunk);
+	forget_fastest(&lines->together[0].chunk);
+	forget_fastest(&lines->together[1].chunk);
 	return lines;
 }
 
@@ -158,103 +164,126 @@ bucket_middle(unsigned bucket)
 }
 
 static bool
-is_uneven(const struct line *line, int64_t time_ns)
+is_uneven(const struct chunk *chunk, int64_t time_ns)
 {
-	double share_ns = (double)time_ns / (double)line->wire_bytes;
+	double share_ns = (double)time_ns / (double)chunk->wire_bytes;
 
-	return line->slowest_ns * 100 > share_ns * LATE || line->fastest_ns * 100 < share_ns * EARLY;
+	return chunk->slowest_ns * 100 > share_ns * LATE || chunk->fastest_ns * 100 < share_ns * EARLY;
 }
 
 /* Headers take their share of a line, so that the rate is that of whole frames. */
 static G_GNUC_NO_INLINE void
 close_chunk(struct line *line)
 {
-	int64_t time_ns = duration_ns(line->start_ns, line->last_ns);
+	struct chunk *chunk = &line->chunk;
+	int64_t time_ns = duration_ns(chunk->start_ns, chunk->last_ns);
 	struct at_rate *rate;
 
-	if (line->frames > 0 && is_uneven(line, time_ns)) {
+	if (chunk->frames > 0 && is_uneven(chunk, time_ns)) {
 		line->uneven_ns = sum_ns(line->uneven_ns, time_ns);
-		line->spacing_ns = time_ns / line->frames;
-	} else if (line->frames > 0 && time_ns > 0) {
+		chunk->spacing_ns = time_ns / chunk->frames;
+	} else if (chunk->frames > 0 && time_ns > 0) {
 		if (line->rate == NULL)
 			line->rate = g_new0(struct at_rate, OCTAVES * STEPS);
-		rate = &line->rate[bucket_of((uint64_t)((double)line->wire_bytes * 8e9 / (double)time_ns))];
+		rate = &line->rate[bucket_of((uint64_t)((double)chunk->wire_bytes * 8e9 / (double)time_ns))];
 		rate->time_ns = sum_ns(rate->time_ns, time_ns);
-		rate->bytes += line->bytes;
-		line->spacing_ns = time_ns / line->frames;
+		rate->bytes += chunk->bytes;
+		chunk->spacing_ns = time_ns / chunk->frames;
 	}
-	line->start_ns = line->last_ns;
-	line->frames = 0;
-	line->earlier_bytes += line->bytes;
-	line->bytes = line->wire_bytes = 0;
-	line->slowest_ns = 0;
-	forget_fastest(line);
+	chunk->start_ns = chunk->last_ns;
+	chunk->frames = 0;
+	line->earlier_bytes += chunk->bytes;
+	chunk->bytes = chunk->wire_bytes = 0;
+	chunk->slowest_ns = 0;
+	forget_fastest(chunk);
 }
 
 /* Where every gap seems to be a pause, the line has become slower than it was taken for. */
 static bool
-is_pause(struct line *line, int64_t gap_ns)
+is_pause(struct chunk *chunk, int64_t gap_ns)
 {
-	int64_t spacing_ns = line->frames > 0 ? (line->last_ns - line->start_ns) / line->frames : line->spacing_ns;
+	int64_t spacing_ns = chunk->frames > 0 ? (chunk->last_ns - chunk->start_ns) / chunk->frames : chunk->spacing_ns;
 
 	if (gap_ns / NS_PER_S >= GAP_MOST_S)
 		return true;
 	if (gap_ns <= GAP_NS || gap_ns / GAP_SPACINGS <= spacing_ns)
 		return false;
-	if (line->frames == 0)
-		line->spacing_ns = spacing_ns == 0 ? gap_ns : 2 * spacing_ns;
+	if (chunk->frames == 0)
+		chunk->spacing_ns = spacing_ns == 0 ? gap_ns : 2 * spacing_ns;
 	return true;
 }
 
 /* A frame of so many bytes took so long, UNEVEN_NS granted. */
 static void
-note_fastest(struct line *line, uint64_t took_ns, uint32_t wire_bytes)
+note_fastest(struct chunk *chunk, uint64_t took_ns, uint32_t wire_bytes)
 {
 	double byte_ns = (double)took_ns / wire_bytes;
 
-	if (byte_ns >= line->fastest_ns)
+	if (byte_ns >= chunk->fastest_ns)
 		return;
-	line->fastest_ns = byte_ns;
-	line->quick_ns = MIN(took_ns, QUICK_NS_MOST);
-	line->quick_bytes = took_ns < QUICK_NS_MOST ? wire_bytes : 1;
+	chunk->fastest_ns = byte_ns;
+	chunk->quick_ns = MIN(took_ns, QUICK_NS_MOST);
+	chunk->quick_bytes = took_ns < QUICK_NS_MOST ? wire_bytes : 1;
 }
 
 /* Whether it is a chunk. */
 static inline bool
-is_over(const struct line *line)
+is_over(const struct chunk *chunk)
 {
-	return line->last_ns - line->start_ns >= CHUNK_NS && line->frames >= CHUNK_FRAMES;
+	return chunk->last_ns - chunk->start_ns >= CHUNK_NS && chunk->frames >= CHUNK_FRAMES;
 }
 
 static inline void
-add_frame(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
+add_frame(struct chunk *chunk, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
-	line->last_ns = ts_ns;
-	line->frames++;
-	line->bytes += payload_bytes;
-	line->wire_bytes += wire_bytes;
+	chunk->last_ns = ts_ns;
+	chunk->frames++;
+	chunk->bytes += payload_bytes;
+	chunk->wire_bytes += wire_bytes;
 }
 
 static void
 line_add(struct line *line, int64_t ts_ns, uint32_t wire_bytes, uint32_t payload_bytes)
 {
+	struct chunk *chunk = &line->chunk;
 	int64_t gap_ns;
 
-	if (!line->open || ts_ns < line->last_ns || is_pause(line, duration_ns(line->last_ns, ts_ns))) {
+	if (!chunk->open || ts_ns < chunk->last_ns || is_pause(chunk, duration_ns(chunk->last_ns, ts_ns))) {
 		close_chunk(line);
-		line->start_ns = line->last_ns = ts_ns;
-		line->open = true;
+		chunk->start_ns = chunk->last_ns = ts_ns;
+		chunk->open = true;
 		line->earlier_bytes += payload_bytes;
 		return;
 	}
-	gap_ns = ts_ns - line->last_ns;
+	gap_ns = ts_ns - chunk->last_ns;
 	/* slowest_ns is not below zero */
 	if (gap_ns > UNEVEN_NS)
-		line->slowest_ns = MAX(line->slowest_ns, (double)(gap_ns - UNEVEN_NS) / wire_bytes);
-	note_fastest(line, (uint64_t)gap_ns + UNEVEN_NS, wire_bytes);
-	add_frame(line, ts_ns, wire_bytes, payload_bytes);
-	if (is_over(line))
+		chunk->slowest_ns = MAX(chunk->slowest_ns, (double)(gap_ns - UNEVEN_NS) / wire_bytes);
+	note_fastest(chunk, (uint64_t)gap_ns + UNEVEN_NS, wire_bytes);
+	add_frame(chunk, ts_ns, wire_bytes, payload_bytes);
+	if (is_over(chunk))
 		close_chunk(line);
+}
+
+/* All lines together have a chunk of their own again, as it is now. */
+static void
+end_only(struct line *together)
+{
+	if (together->only == NULL)
+		return;
+	together->chunk = together->only->chunk;
+	together->only->is_only = false;
+	together->only = NULL;
+}
+
+/* As long as no other line brings anything, what all have together is this one's, if it begins alike. */
+static void
+begin_only(struct line *line)
+{
+	if (memcmp(&line->chunk, &line->together->chunk, sizeof(line->chunk)) != 0)
+		return;
+	line->is_only = true;
+	line->together->only = line;
 }
 
 static G_GNUC_NO_INLINE void
@@ -269,28 +298,52 @@ add_notable(struct lines *lines, const struct flow_key *key, uint8_t direction, 
 	if (line == NULL)
 		return;
 	lines->last[direction] = line;
-	line_add(line, packet->ts_ns, packet->wire_len, payload_bytes);
 	if (line->together != NULL)
+		end_only(line->together);
+	line_add(line, packet->ts_ns, packet->wire_len, payload_bytes);
+	if (line->together != NULL) {
 		line_add(line->together, packet->ts_ns, packet->wire_len, payload_bytes);
+		begin_only(line);
+	}
 }
 
 static G_GNUC_NO_INLINE void
 close_chunks(struct line *line)
 {
-	if (is_over(line))
+	end_only(line->together);
+	if (is_over(&line->chunk))
 		close_chunk(line);
-	if (is_over(line->together))
+	if (is_over(&line->together->chunk))
 		close_chunk(line->together);
+	begin_only(line);
 }
 
 /* A frame that is close behind the one before it and no faster than the fastest of its chunk changes sums alone. */
 static inline bool
-is_common(const struct line *line, int64_t ts_ns, uint32_t wire_bytes)
+is_common(const struct chunk *chunk, int64_t ts_ns, uint32_t wire_bytes)
 {
-	uint64_t gap_ns = (uint64_t)ts_ns - (uint64_t)line->last_ns;
+	uint64_t gap_ns = (uint64_t)ts_ns - (uint64_t)chunk->last_ns;
 
-	return ts_ns >= line->last_ns && gap_ns <= UNEVEN_NS &&
-	    (gap_ns + UNEVEN_NS) * line->quick_bytes >= line->quick_ns * wire_bytes;
+	return ts_ns >= chunk->last_ns && gap_ns <= UNEVEN_NS &&
+	    (gap_ns + UNEVEN_NS) * chunk->quick_bytes >= chunk->quick_ns * wire_bytes;
+}
+
+/* The same where other lines bring something, too. */
+static G_GNUC_NO_INLINE void
+add_shared(struct lines *lines, const struct flow_key *key, uint8_t direction, const struct packet *packet,
+    uint32_t payload_bytes)
+{
+	struct line *line = lines->last[direction];
+	struct line *together = line->together;
+
+	if (together == NULL || together->only != NULL || !is_common(&together->chunk, packet->ts_ns, packet->wire_len)) {
+		add_notable(lines, key, direction, packet, payload_bytes);
+		return;
+	}
+	add_frame(&line->chunk, packet->ts_ns, packet->wire_len, payload_bytes);
+	add_frame(&together->chunk, packet->ts_ns, packet->wire_len, payload_bytes);
+	if (is_over(&line->chunk) || is_over(&together->chunk))
+		close_chunks(line);
 }
 
 void
@@ -298,19 +351,17 @@ lines_add(struct lines *lines, const struct flow_key *key, uint8_t direction, co
     uint32_t payload_bytes)
 {
 	struct line *line = lines->last[direction];
-	struct line *together;
 
 	if (line == NULL || !is_line(line, key->address[direction], key->address[!direction]) ||
-	    line->together == NULL || !is_common(line, packet->ts_ns, packet->wire_len) ||
-	    !is_common(line->together, packet->ts_ns, packet->wire_len)) {
+	    !is_common(&line->chunk, packet->ts_ns, packet->wire_len)) {
 		add_notable(lines, key, direction, packet, payload_bytes);
-		return;
+	} else if (G_UNLIKELY(!line->is_only)) {
+		add_shared(lines, key, direction, packet, payload_bytes);
+	} else {
+		add_frame(&line->chunk, packet->ts_ns, packet->wire_len, payload_bytes);
+		if (is_over(&line->chunk))
+			close_chunks(line);
 	}
-	together = line->together;
-	add_frame(line, packet->ts_ns, packet->wire_len, payload_bytes);
-	add_frame(together, packet->ts_ns, packet->wire_len, payload_bytes);
-	if (is_over(line) || is_over(together))
-		close_chunks(line);
 }
 
 void
@@ -332,6 +383,8 @@ lines_note(struct lines *lines, const struct net_endpoint *client, const struct 
 		to_client = is_line(line, server->address, client->address);
 		if (!to_client && !is_line(line, client->address, server->address))
 			continue;
+		if (line->is_only)
+			end_only(line->together);
 		line->end = to_client ? LINE_TO_CLIENT : LINE_TO_SERVER;
 		line->together = &lines->together[!to_client];
 	}
@@ -340,20 +393,22 @@ lines_note(struct lines *lines, const struct net_endpoint *client, const struct 
 void
 lines_break(struct lines *lines)
 {
+	end_only(&lines->together[0]);
+	end_only(&lines->together[1]);
 	for (unsigned i = 0; i < lines->count; i++) {
 		close_chunk(&lines->line[i]);
-		lines->line[i].open = false;
+		lines->line[i].chunk.open = false;
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		close_chunk(&lines->together[i]);
-		lines->together[i].open = false;
+		lines->together[i].chunk.open = false;
 	}
 }
 
 static uint64_t
 all_bytes(const struct line *line)
 {
-	return line->earlier_bytes + line->bytes;
+	return line->earlier_bytes + (line->only != NULL ? line->only : line)->chunk.bytes;
 }
 
 static void

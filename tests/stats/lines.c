@@ -206,6 +206,63 @@ Test(lines, odd_input)
 	lines_free(lines);
 }
 
+/* A frame from the server to one of several clients, which is known to be one. */
+static void
+frame_to(struct lines *lines, uint8_t client, int64_t at_ns, uint32_t bytes)
+{
+	struct packet packet = { .ts_ns = BUILD_EPOCH_NS + at_ns, .wire_len = bytes + 54, .cap_len = 68 };
+	struct net_endpoint to = host(0), server = host(1);
+	struct flow_key flow = key;
+
+	flow.address[0][14] = to.address[14] = client;
+	lines_add(lines, &flow, 1, &packet, bytes);
+	lines_note(lines, &to, &server);
+}
+
+/* Whoever frames go to, together they are what they were to one client alone: in runs, by turns, behind pauses. */
+Test(lines, clients_together)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct lines *one = lines_new(), *several = lines_new(), *copy;
+		struct line_peak expected, peak;
+		uint64_t random = seed;
+		int64_t at_ns = 0;
+		uint8_t client = 0;
+
+		for (uint8_t i = 0; i < 3; i++) {
+			frame_to(one, 0, at_ns, 1446);
+			frame_to(several, i, at_ns, 1446);
+		}
+		at_ns += 61 * INT64_C(1000000000);
+		for (unsigned i = 0; i < 4000; i++) {
+			uint32_t bytes = build_random(&random, 2) == 0 ? 1446 : 1 + build_random(&random, 1446);
+
+			if (build_random(&random, 1 + (uint32_t)(seed % 4) * 40) == 0)
+				client = (uint8_t)build_random(&random, 3);
+			at_ns += build_random(&random, build_random(&random, 100) == 0 ? 4000000 : 12000);
+			if (build_random(&random, 500) == 0) {
+				lines_break(one);
+				lines_break(several);
+			}
+			frame_to(one, 0, at_ns, bytes);
+			frame_to(several, client, at_ns, bytes);
+		}
+		copy = lines_since(NULL, several);
+		cr_assert(lines_peak_together(one, LINE_TO_CLIENT, &expected));
+		cr_assert(lines_peak_together(copy, LINE_TO_CLIENT, &peak));
+		cr_assert_eq(peak.rate_bps, expected.rate_bps, "seed %lu", (unsigned long)seed);
+		cr_assert_eq(peak.time_ns, expected.time_ns, "seed %lu", (unsigned long)seed);
+		cr_assert_eq(peak.moving_ns, expected.moving_ns, "seed %lu", (unsigned long)seed);
+		cr_assert_eq(peak.bytes, expected.bytes, "seed %lu", (unsigned long)seed);
+		cr_assert_eq(lines_bytes(one, LINE_TO_CLIENT), lines_bytes(several, LINE_TO_CLIENT));
+		cr_assert(lines_peak_together(several, LINE_TO_CLIENT, &expected));
+		cr_assert_eq(peak.all_bytes, expected.all_bytes);
+		lines_free(copy);
+		lines_free(one);
+		lines_free(several);
+	}
+}
+
 /* 1500 bytes in 600 us are 20 Mbit/s, in 300 us 40 Mbit/s. */
 Test(lines, what_was_measured_since)
 {
