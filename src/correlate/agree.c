@@ -4,9 +4,6 @@
 
 #include "rpc/fingerprint.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 bool
 agree_args(const struct nfs_op *a, const struct nfs_op *b)
 {
@@ -28,14 +25,6 @@ agree_reply(const struct nfs_op *a, const struct nfs_op *b)
 	if ((a->flags ^ b->flags) & OP_RPC_ERROR)
 		return false;
 	return !op_has(a, OP_HAS_STATUS) || !op_has(b, OP_HAS_STATUS) || a->status == b->status;
-}
-
-uint64_t
-agree_call_hash(const struct nfs_op *op, uint64_t seed)
-{
-	const uint32_t key[4] = { op->xid, op->program, op->version, op->procedure };
-
-	return XXH3_64bits_withSeed(key, sizeof key, seed);
 }
 
 uint64_t

@@ -20,8 +20,17 @@ bool agree_args(const struct nfs_op *a, const struct nfs_op *b);
 bool agree_args_known(const struct nfs_op *a, const struct nfs_op *b);
 /* Nothing that both saw of the reply differs. */
 bool agree_reply(const struct nfs_op *a, const struct nfs_op *b);
-/* Seeded, over what agree_call compares. */
-uint64_t agree_call_hash(const struct nfs_op *op, uint64_t seed);
+/* Seeded, over what agree_call compares: both halves of a product in which each bit meets each. */
+static inline uint64_t
+agree_call_hash(const struct nfs_op *op, uint64_t seed)
+{
+	uint64_t call = (uint64_t)op->program << 32 | op->xid, kind = (uint64_t)op->version << 32 | op->procedure;
+	uint64_t low = call ^ seed, high = kind ^ seed ^ UINT64_C(0x9e3779b97f4a7c15);
+	__extension__ unsigned __int128 product = (unsigned __int128)low * high;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* For hashes: captures are hostile. It places in buckets, and has no other effect. */
 uint64_t agree_random_seed(void);
 

@@ -308,15 +308,12 @@ first_clock_ns(const struct correlate *c, unsigned capture, int64_t at_ns)
 	return capture == 0 ? at_ns : offset_shift(at_ns, offset_middle(&c->offsets[capture - 1]));
 }
 
-unsigned
-correlate_choose(const struct correlate *c, const int64_t *next_ns, const bool *ended)
+static G_GNUC_NO_INLINE unsigned
+choose_of_many(const struct correlate *c, const int64_t *next_ns, const bool *ended)
 {
 	unsigned chosen = UINT_MAX;
 	int64_t earliest_ns = INT64_MAX;
 
-	/* as it is mostly */
-	if (c->clients == 1 && !ended[0] && !ended[1])
-		return first_clock_ns(c, 1, next_ns[1]) < next_ns[0];
 	for (unsigned i = 0; i <= c->clients; i++) {
 		int64_t at_ns;
 
@@ -329,6 +326,15 @@ correlate_choose(const struct correlate *c, const int64_t *next_ns, const bool *
 		}
 	}
 	return chosen;
+}
+
+unsigned
+correlate_choose(const struct correlate *c, const int64_t *next_ns, const bool *ended)
+{
+	/* as it is mostly */
+	if (c->clients == 1 && !ended[0] && !ended[1])
+		return first_clock_ns(c, 1, next_ns[1]) < next_ns[0];
+	return choose_of_many(c, next_ns, ended);
 }
 
 static void
@@ -393,7 +399,7 @@ is_settled(const struct correlate *c)
 }
 
 /* While an offset is to be found, what is read in search of it is looked at. */
-static void
+static G_GNUC_NO_INLINE void
 push_unsettled(struct correlate *c, unsigned capture, const struct nfs_op *op)
 {
 	note_reading(c, capture, op_order_ns(op));

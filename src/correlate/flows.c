@@ -251,12 +251,12 @@ find_connection(struct flows *flows, unsigned capture, const struct nfs_op *op)
  * XIDs count up; where a later call goes back by about all that they went, they
  * begin again.
  */
-static void
+static inline void
 follow_xid(struct connection *c, const struct nfs_op *op)
 {
 	uint32_t range = c->highest_xid - c->lowest_xid, back = c->last_xid - op->xid;
 	bool later = op->call_order > c->last_order;
-	bool again = later && op->xid <= c->last_xid && back >= range / 2;
+	bool again = op->xid <= c->last_xid && later && back >= range / 2;
 
 	if (again)
 		c->range_back = (uint64_t)MAX(range, back) + 1;

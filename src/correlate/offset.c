@@ -186,30 +186,35 @@ fits_fully(const struct offset *offset, const struct nfs_op *first, const struct
 }
 
 /* All times are there, none before 1970 or behind 2043: no difference leaves what offset_difference gives. */
-static bool
-is_ordinary(const struct nfs_op *op)
+static inline bool
+are_ordinary(const struct nfs_op *a, const struct nfs_op *b)
 {
-	return op_has(op, OP_TIMES) &&
-	    (uint64_t)(op->call_first_ns | op->call_last_ns | op->reply_first_ns | op->reply_last_ns) >> 61 == 0;
+	int64_t all = a->call_first_ns | a->call_last_ns | a->reply_first_ns | a->reply_last_ns |
+	    b->call_first_ns | b->call_last_ns | b->reply_first_ns | b->reply_last_ns;
+
+	return (a->valid & b->valid & OP_TIMES) == OP_TIMES && (uint64_t)all >> 61 == 0;
 }
 
 bool
 offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
-    struct offset_range *range)
+    struct offset_news *news)
 {
-	int64_t drift = drift_ns(offset->at_ns, first->call_first_ns);
-	struct offset_range known = range_after(offset, drift);
+	struct offset_range range;
 	int64_t inner, slack;
 
-	if (!is_ordinary(first) || !is_ordinary(client))
+	if (!are_ordinary(first, client))
 		return false;
-	range->low_ns = range->high_ns = first->call_first_ns - client->call_first_ns;
-	include(range, first->call_last_ns - client->call_last_ns);
-	include(range, first->reply_first_ns - client->reply_first_ns);
-	include(range, first->reply_last_ns - client->reply_last_ns);
+	range.low_ns = range.high_ns = first->call_first_ns - client->call_first_ns;
+	include(&range, first->call_last_ns - client->call_last_ns);
+	include(&range, first->reply_first_ns - client->reply_first_ns);
+	include(&range, first->reply_last_ns - client->reply_last_ns);
 	inner = min_ns(first->reply_first_ns - first->call_last_ns, client->reply_first_ns - client->call_last_ns);
 	slack = STAMP_NOISE_NS + max_ns(inner, 0) / 2;
-	return drift <= slack && meets(range, &known, slack);
+	news->first_ns = first->call_first_ns;
+	news->drift_ns = drift_ns(offset->at_ns, first->call_first_ns);
+	news->range = range;
+	news->known = range_after(offset, news->drift_ns);
+	return news->drift_ns <= slack && meets(&range, &news->known, slack);
 }
 
 enum offset_fit
@@ -250,34 +255,40 @@ forget_suspects(struct offset *offset)
 void
 offset_learn(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client)
 {
-	struct offset_range range;
+	struct offset_news news = { .first_ns = first->call_first_ns };
 
-	if (offset_range_of(first, client, &range))
-		offset_learn_range(offset, first->call_first_ns, range);
+	if (!offset_range_of(first, client, &news.range))
+		return;
+	news.drift_ns = drift_ns(offset->at_ns, news.first_ns);
+	news.known = range_after(offset, news.drift_ns);
+	offset_learn_news(offset, &news);
 }
 
 void
-offset_learn_range(struct offset *offset, int64_t first_ns, struct offset_range range)
+offset_learn_news(struct offset *offset, const struct offset_news *news)
 {
-	int64_t drift;
+	struct offset_range range = news->range, known = news->known;
 
 	/* A call that a step was in the middle of fits what is known and what is suspected alike. */
 	if (offset->sample_count == 0 || !meets(&range, &offset->samples[offset->sample_count - 1].range, 0))
 		forget_suspects(offset);
-	if (first_ns > offset->at_ns)
-		offset_move(offset, first_ns);
-	drift = drift_ns(first_ns, offset->at_ns);
-	range.low_ns -= drift;
-	range.high_ns += drift;
-	if (range.low_ns > offset->range.high_ns) {
-		/* Within the slack: what was proved before was a little too narrow. */
-		offset->range.high_ns = range.low_ns;
-	} else if (range.high_ns < offset->range.low_ns) {
-		offset->range.low_ns = range.high_ns;
+	if (news->first_ns > offset->at_ns) {
+		offset->at_ns = news->first_ns;
 	} else {
-		offset->range.low_ns = max_ns(offset->range.low_ns, range.low_ns);
-		offset->range.high_ns = min_ns(offset->range.high_ns, range.high_ns);
+		known = offset->range;
+		range.low_ns -= news->drift_ns;
+		range.high_ns += news->drift_ns;
 	}
+	if (range.low_ns > known.high_ns) {
+		/* Within the slack: what was proved before was a little too narrow. */
+		known.high_ns = range.low_ns;
+	} else if (range.high_ns < known.low_ns) {
+		known.low_ns = range.high_ns;
+	} else {
+		known.low_ns = max_ns(known.low_ns, range.low_ns);
+		known.high_ns = min_ns(known.high_ns, range.high_ns);
+	}
+	offset->range = known;
 }
 
 void

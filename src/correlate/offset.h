@@ -30,6 +30,13 @@ struct offset_range {
 	int64_t low_ns, high_ns;
 };
 
+/* A pair that fits, and what is known of the offset at its time. */
+struct offset_news {
+	int64_t first_ns;		/* when the first capture saw the call */
+	int64_t drift_ns;		/* so much the clocks may have drifted since the last pair, or before it */
+	struct offset_range range, known;
+};
+
 enum roles {
 	ROLES_UNKNOWN,
 	ROLES_AS_GIVEN,
@@ -125,17 +132,17 @@ bool offset_near(const struct offset *offset, const struct nfs_op *first, const 
  */
 enum offset_fit offset_fits(const struct offset *offset, const struct nfs_op *first,
     const struct nfs_op *client, int64_t reuse_ns, bool clean);
-/* True, as it is of most pairs, when that is OFFSET_FULL whatever XIDs do; range is that of the two then. */
+/* True, as it is of most pairs, when that is OFFSET_FULL whatever XIDs do: news is what the two say then. */
 bool offset_fits_soon(const struct offset *offset, const struct nfs_op *first, const struct nfs_op *client,
-    struct offset_range *range);
+    struct offset_news *news);
 /* The range at another time than that of the last pair: wider, since the clocks may drift meanwhile. */
 struct offset_range offset_range_at(const struct offset *offset, int64_t first_ns);
 /* States what is known for another time. */
 void offset_move(struct offset *offset, int64_t first_ns);
 /* A pair that fits was matched: narrows the range. The offset is known. */
 void offset_learn(struct offset *offset, const struct nfs_op *first, const struct nfs_op *client);
-/* The same by their range; first_ns: when the first capture saw the call. */
-void offset_learn_range(struct offset *offset, int64_t first_ns, struct offset_range range);
+/* The same by what offset_fits_soon found of them; nothing was learned since. */
+void offset_learn_news(struct offset *offset, const struct offset_news *news);
 
 /*
  * A pair of ops that agree in all but time. sample's places and trusted are

@@ -337,7 +337,7 @@ pairing_push(struct pairing *p, unsigned capture, const struct nfs_op *op)
 	waiting.exact_hash = pool_exact_hash(waiting.tuple, waiting.call_hash);
 	switch (search_glance(&p->field, &waiting, exact, &glance)) {
 	case GLANCE_FOUND:
-		offset_learn_range(glance.offset, glance.first_ns, glance.range);
+		offset_learn_news(glance.offset, &glance.news);
 		join(p, &waiting, glance.found);
 		flows_drop_tuple(p->field.flows, waiting.tuple);
 		break;

@@ -60,7 +60,7 @@ void pool_hide_content(struct pool *pool, struct waiting *waiting);
 static inline uint32_t
 pool_exact_hash(uint32_t tuple, uint64_t call_hash)
 {
-	return (uint32_t)((call_hash ^ tuple * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u >> 32);
+	return (uint32_t)(call_hash >> 32) ^ tuple * UINT32_C(0x9e3779b1);
 }
 
 /* The newest in the bucket of that hash; others may share it. NULL: none. */

@@ -352,11 +352,10 @@ search_glance(struct field *field, const struct waiting *op, bool exact, struct 
 	    !agree_call(candidate->op, op->op) || !c.offset->known ||
 	    pool_first_exact(&field->pools[side], op->exact_hash) != NULL ||
 	    !agree_args(c.first->op, c.client->op) || !agree_reply(c.first->op, c.client->op) ||
-	    !offset_fits_soon(c.offset, c.first->op, c.client->op, &glance->range))
+	    !offset_fits_soon(c.offset, c.first->op, c.client->op, &glance->news))
 		return GLANCE_UNSURE;
 	field->steps++;
 	glance->offset = c.offset;
-	glance->first_ns = c.first->op->call_first_ns;
 	return GLANCE_FOUND;
 }
 

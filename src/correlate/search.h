@@ -54,8 +54,7 @@ enum glance_result {
 struct glance {
 	struct waiting *found;
 	struct offset *offset;		/* its times are to be learned from by this one */
-	struct offset_range range;	/* of both ops */
-	int64_t first_ns;
+	struct offset_news news;
 };
 
 static inline unsigned

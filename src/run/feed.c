@@ -59,7 +59,7 @@ struct live {
 	GError *error;			/* it could not be opened */
 };
 
-static struct batch *
+static G_GNUC_NO_INLINE struct batch *
 batch_begin(struct feed *feed)
 {
 	struct batch *batch = feed->bounded ? g_async_queue_pop(feed->empty) : g_async_queue_try_pop(feed->empty);
@@ -104,6 +104,14 @@ take_event(void *context, const struct tcp_event *event)
 		hand_over(feed);
 }
 
+static G_GNUC_NO_INLINE void
+settle_ops(struct feed *feed, struct batch *batch)
+{
+	add_ops(feed, batch);
+	if (batch->count == BATCH_OPS)
+		hand_over(feed);
+}
+
 static void
 take_op(void *context, const struct nfs_op *op)
 {
@@ -113,11 +121,8 @@ take_op(void *context, const struct nfs_op *op)
 	if (batch == NULL)
 		batch = batch_begin(feed);
 	op_copy(&batch->op[batch->count++], op);
-	if (batch->count % ADDED_OPS > 0)
-		return;
-	add_ops(feed, batch);
-	if (batch->count == BATCH_OPS)
-		hand_over(feed);
+	if (batch->count % ADDED_OPS == 0)
+		settle_ops(feed, batch);
 }
 
 /* What the decoder holds goes to the reader; last: nothing follows. */
@@ -375,14 +380,21 @@ next_batch(struct feed *feed, feed_wait_fn *wait, void *context)
 	return batch;
 }
 
-/* Those that came before the next op of the batch, or at its end. */
-static void
-hand_events(struct feed *feed)
+static G_GNUC_NO_INLINE void
+hand_some_events(struct feed *feed)
 {
 	struct batch *batch = feed->reading;
 
 	while (feed->event_at < batch->events && batch->before[feed->event_at] <= feed->at)
 		feed->event(feed->event_context, feed->capture, &batch->event[feed->event_at++]);
+}
+
+/* Those that came before the next op of the batch, or at its end. */
+static inline void
+hand_events(struct feed *feed)
+{
+	if (feed->event_at < feed->reading->events)
+		hand_some_events(feed);
 }
 
 static void
