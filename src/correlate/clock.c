@@ -679,8 +679,8 @@ push_waiting(struct clock_stage *stage, struct op_pair *pair)
 	stage->waiting++;
 	if (is_matched(pair)) {
 		measure(pair);
-		for (unsigned side = 0; side < 2; side++)
-			if (stage->resolution[side].unit_ns > 1)
+		if (stage->resolution[PAIR_SERVER].unit_ns > 1 || stage->resolution[PAIR_CLIENT].unit_ns > 1)
+			for (unsigned side = 0; side < 2; side++)
 				resolution_learn(&stage->resolution[side], &pair->op[side]);
 		raise_frames(stage->last_frame, pair);
 	}

@@ -61,7 +61,7 @@ measure_loss(void *context, const struct op_pair *pair)
 	loss_push(c->loss, server, c->facts.exchanged ? 0 : pair->client_capture + 1u, pair);
 }
 
-static void
+static inline __attribute__((always_inline)) void
 give_ids(struct correlate *c, struct op_pair *pair)
 {
 	const struct nfs_op *op = pair_op(pair);
@@ -99,7 +99,7 @@ share_operation(struct nfs_op *to, const struct nfs_op *from)
  * A callback, whose caller is in the server's capture. It says nothing of the
  * clocks that the calls do not, and goes past them; its parts need none.
  */
-static void
+static G_GNUC_NO_INLINE void
 emit_callback(struct correlate *c, struct op_pair *pair)
 {
 	const struct nfs_op *caller = &pair->op[PAIR_SERVER], *called = &pair->op[PAIR_CLIENT];
@@ -154,7 +154,7 @@ emit_pair(struct correlate *c, const struct nfs_op *first, const struct nfs_op *
 }
 
 /* The same of an op that stayed alone: one of a client goes through its clock, too. */
-static void
+static G_GNUC_NO_INLINE void
 emit_lone(struct correlate *c, const struct nfs_op *op, bool is_first, unsigned capture, enum match match)
 {
 	bool is_client = is_first == c->facts.exchanged;

@@ -260,7 +260,7 @@ follow_xid(struct connection *c, const struct nfs_op *op)
 
 	if (again)
 		c->range_back = (uint64_t)MAX(range, back) + 1;
-	if (op->xid < c->lowest_xid || op->xid > c->highest_xid) {
+	if (op->xid - c->lowest_xid > range) {
 		/* What was taken for the whole was only a part. */
 		c->lowest_xid = MIN(c->lowest_xid, op->xid);
 		c->highest_xid = MAX(c->highest_xid, op->xid);
@@ -297,12 +297,12 @@ flows_place(struct flows *flows, struct waiting *waiting)
 		tuple = find_tuple(flows, op);
 		t = flows_tuple_at(flows, tuple);
 	}
-	t->seen[waiting->capture != 0] = true;
+	t->seen |= waiting->capture == 0 ? 1 : 2;
 	t->uses++;
 	waiting->connection = c->id;
 	waiting->place = c->ops;
 	waiting->tuple = tuple;
-	return t->seen[0] && t->seen[1];
+	return t->seen == 3;
 }
 
 struct pool_list *

@@ -17,8 +17,8 @@ struct tuple {
 	uint32_t hash_next;
 	uint32_t host_next, host_prev;	/* tuples of the same two hosts, newest first */
 	uint32_t uses;			/* connections and waiting ops */
-	uint32_t epochs[2];		/* connections so far, by side as seen[] */
-	bool seen[2];			/* by enum pair_side of the captures as given */
+	uint32_t epochs[2];		/* connections so far, by side of the captures as given */
+	uint8_t seen;			/* bits, the same */
 };
 
 /* What speaks for a connection of the other side being this one; votes.h. */
@@ -103,9 +103,7 @@ uint32_t flows_sibling(const struct flows *flows, uint32_t tuple, uint32_t after
 static inline bool
 flows_exact(const struct flows *flows, uint32_t tuple)
 {
-	const struct tuple *t = flows_tuple_at(flows, tuple);
-
-	return t->seen[0] && t->seen[1];
+	return flows_tuple_at(flows, tuple)->seen == 3;
 }
 
 /* Of a tuple that nobody uses any more. */

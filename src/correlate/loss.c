@@ -41,6 +41,7 @@ struct loss {
 	pair_sink_fn *sink;
 	void *context;
 	struct events *events;
+	bool notes;			/* some capture has events */
 	int64_t *read_ns;		/* by capture: up to then it was read */
 	unsigned captures;
 	struct waiting *waiting;	/* ring */
@@ -126,6 +127,7 @@ loss_note(struct loss *loss, unsigned capture, const struct tcp_event *event)
 	events->ring[number & (events->room - 1)] = (struct noted){ *event, events->newest[bucket] };
 	events->newest[bucket] = number;
 	events->made = number;
+	loss->notes = true;
 	loss->read_ns[capture] = max_ns(loss->read_ns[capture], event->to_ns);
 }
 
@@ -407,13 +409,11 @@ is_touched(const struct events *events, const struct nfs_op *op, uint8_t directi
 	return (noted != NULL && noted->event.to_ns >= first_ns) || forgets(events, first_ns);
 }
 
-static inline bool
+static G_GNUC_NO_INLINE bool
 touches(const struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
 {
 	const struct events *events[2] = { [PAIR_SERVER] = &loss->events[server], [PAIR_CLIENT] = &loss->events[client] };
 
-	if (events[0]->made + events[1]->made == 0)
-		return false;
 	for (unsigned side = 0; side < 2; side++) {
 		const struct nfs_op *op = &pair->op[side];
 
@@ -480,14 +480,14 @@ let_go(struct loss *loss)
 }
 
 /* The pairs at the head that need not wait any more. */
-static void
+static G_GNUC_NO_INLINE void
 let_ripe_go(struct loss *loss)
 {
 	while (loss->count > 0 && (!is_touched_pair(loss, waiting_at(loss, 0)) || is_ripe(loss, waiting_at(loss, 0))))
 		let_go(loss);
 }
 
-static void
+static G_GNUC_NO_INLINE void
 keep(struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
 {
 	if (loss->count == WAITING_MAX) {
@@ -520,7 +520,7 @@ loss_progress(struct loss *loss, unsigned capture, int64_t at_ns)
 void
 loss_push(struct loss *loss, unsigned server, unsigned client, const struct op_pair *pair)
 {
-	if (loss->count == 0 && (pair->match != MATCH_MATCHED || !touches(loss, server, client, pair)))
+	if (loss->count == 0 && (!loss->notes || pair->match != MATCH_MATCHED || !touches(loss, server, client, pair)))
 		loss->sink(loss->context, pair);
 	else
 		keep(loss, server, client, pair);

@@ -88,7 +88,7 @@ put(struct pairing *p, const struct waiting *waiting)
 	p->field.retransmitted[side] += waiting->op->retransmits > 0;
 }
 
-static void
+static inline __attribute__((always_inline)) void
 take(struct pairing *p, struct waiting *waiting)
 {
 	unsigned side = search_side(waiting);
@@ -121,7 +121,7 @@ leave_alone(struct pairing *p, struct waiting *waiting, bool contested)
 	take(p, waiting);
 }
 
-static void
+static G_GNUC_NO_INLINE void
 evict_oldest(struct pairing *p, unsigned side, unsigned capture)
 {
 	struct waiting *waiting = p->field.pools[side].ages[capture].oldest;
@@ -150,7 +150,7 @@ are_of_one_copy(const struct nfs_op *server, const struct nfs_op *client)
 }
 
 /* Hands on the pair with the op of the other side that waits; its times were learned from. */
-static void
+static inline __attribute__((always_inline)) void
 join(struct pairing *p, const struct waiting *waiting, struct waiting *partner)
 {
 	bool is_first = search_side(waiting) == SIDE_FIRST;
@@ -265,7 +265,7 @@ carry_offset_back(struct pairing *p, unsigned capture)
 	return oldest;
 }
 
-static void
+static G_GNUC_NO_INLINE void
 find_offset(struct pairing *p, unsigned capture, uint32_t least)
 {
 	if (offset_find(&p->field.offsets[capture - 1], least))
@@ -286,7 +286,7 @@ look_for_offsets(struct pairing *p, unsigned capture)
 			find_offset(p, i, LEAST_CALLS);
 }
 
-static void
+static inline __attribute__((always_inline)) void
 let_wait(struct pairing *p, const struct waiting *waiting)
 {
 	unsigned side = search_side(waiting);
