@@ -9,6 +9,7 @@
 enum {
 	NEGATIVE_PER_MILLE = 1,	/* of the calls that wait: they may be left without time */
 	LANE_PART = 50,		/* of the calls: fewer make no lane */
+	MOVES = 16,		/* of what is nearly in order, on the average: with more of them it is sorted another way */
 };
 
 /* Of the latencies; what takes longer is let go. */
@@ -46,6 +47,47 @@ compare_points(const void *a, const void *b)
 	if (x->lane != y->lane)
 		return x->lane < y->lane ? -1 : 1;
 	return (x->judged - y->judged) * 2 + (x->pressed - y->pressed);
+}
+
+/* They come nearly in order. */
+static void
+sort_points(struct point *point, uint32_t count)
+{
+	uint64_t moves_left = (uint64_t)count * MOVES;
+
+	for (uint32_t i = 1; i < count; i++) {
+		struct point moved = point[i];
+		uint32_t at = i;
+
+		for (; at > 0 && compare_points(&moved, &point[at - 1]) < 0; at--)
+			point[at] = point[at - 1];
+		point[at] = moved;
+		if (i - at > moves_left) {
+			qsort(point, count, sizeof *point, compare_points);
+			return;
+		}
+		moves_left -= i - at;
+	}
+}
+
+static void
+sort_ns(int64_t *value_ns, uint32_t count)
+{
+	uint64_t moves_left = (uint64_t)count * MOVES;
+
+	for (uint32_t i = 1; i < count; i++) {
+		int64_t moved_ns = value_ns[i];
+		uint32_t at = i;
+
+		for (; at > 0 && moved_ns < value_ns[at - 1]; at--)
+			value_ns[at] = value_ns[at - 1];
+		value_ns[at] = moved_ns;
+		if (i - at > moves_left) {
+			qsort(value_ns, count, sizeof *value_ns, compare_ns);
+			return;
+		}
+		moves_left -= i - at;
+	}
 }
 
 /* How many of the spell's departures were not after a time, as a place. */
@@ -104,8 +146,8 @@ order_calls(struct points *points, uint32_t base, uint32_t end, bool from_idle)
 
 	if (end == base)
 		return;
-	qsort(points->point + base, end - base, sizeof *points->point, compare_points);
-	qsort(points->departure_ns + base, end - base, sizeof *points->departure_ns, compare_ns);
+	sort_points(points->point + base, end - base);
+	sort_ns(points->departure_ns + base, end - base);
 	first_ns = from_idle ? INT64_MIN : points->departure_ns[base];
 	for (uint32_t at = base; at < end; at++) {
 		struct point *point = &points->point[at];
@@ -330,11 +372,12 @@ points_take_turns(struct points *points, uint32_t threads)
 		points->arrived = g_new(struct point, points->count + 1);
 		memcpy(points->arrived, points->point, bytes);
 	}
-	memcpy(points->point, points->arrived, bytes);
+	if (threads == 0)
+		memcpy(points->point, points->arrived, bytes);
 	points->most_ahead = 0;
 	turns.next = g_new(uint32_t, points->count + 1);
-	for (uint32_t base = 0; base < points->count; base = points->point[base].end) {
-		uint32_t end = points->point[base].end;
+	for (uint32_t base = 0; base < points->count; base = points->arrived[base].end) {
+		uint32_t end = points->arrived[base].end;
 
 		if (threads > 0)
 			turn_calls(points, base, end, threads, &turns);
