@@ -80,15 +80,14 @@ add_stretch(struct flight *flight, int64_t from_ns, int64_t to_ns)
 {
 	struct flight_stretch *last = flight->stretches > 0 ? &flight->stretch[flight->stretches - 1] : NULL;
 
-	/* as nearly every call does: it begins within the last one */
 	if (last != NULL && from_ns >= last->from_ns && from_ns <= last->to_ns)
 		last->to_ns = max_ns(last->to_ns, to_ns);
 	else
 		add_apart(flight, from_ns, to_ns);
 }
 
-static inline void
-add_op(struct flight *flight, const struct nfs_op *op)
+static G_GNUC_NO_INLINE void
+add_any(struct flight *flight, const struct nfs_op *op)
 {
 	int64_t from_ns = op->call_first_ns, to_ns;
 
@@ -117,11 +116,31 @@ add_op(struct flight *flight, const struct nfs_op *op)
 	add_stretch(flight, from_ns, to_ns);
 }
 
+/* An answered call that begins within the last stretch, as nearly every one does. */
+static inline bool
+add_to_last(struct flight *flight, const struct nfs_op *op)
+{
+	int64_t from_ns = op->call_first_ns, to_ns = op->reply_last_ns;
+	struct flight_stretch *last = &flight->stretch[flight->stretches - 1];
+
+	if (from_ns < last->from_ns || from_ns > last->to_ns || to_ns < from_ns)
+		return false;
+	flight->calls++;
+	flight->time_ns += duration_ns(from_ns, to_ns);
+	if (to_ns > last->to_ns) {
+		last->to_ns = to_ns;
+		flight->last_ns = max_ns(flight->last_ns, to_ns);
+	}
+	return true;
+}
+
 void
 flight_add(struct flight *flight, const struct nfs_op *ops, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		add_op(flight, &ops[i]);
+	for (const struct nfs_op *op = ops; op < ops + count; op++) {
+		if (flight->stretches == 0 || !op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST) || !add_to_last(flight, op))
+			add_any(flight, op);
+	}
 }
 
 /* The closed part of from goes in as one stretch, and its idle time beside it. */
