@@ -222,6 +222,8 @@ aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned views)
 {
 	concurrency_free(aggregate->concurrency[capture]);
 	aggregate->concurrency[capture] = concurrency_new(views);
+	if (aggregate->captures > 1 && (views >> CONCURRENCY_INSIDE & 1) == 0)
+		g_clear_pointer(&aggregate->threads[capture], threads_free);
 }
 
 void
@@ -229,6 +231,8 @@ aggregate_take_concurrency(struct aggregate *aggregate, struct aggregate *from, 
 {
 	concurrency_free(aggregate->concurrency[capture]);
 	aggregate->concurrency[capture] = g_steal_pointer(&from->concurrency[capture]);
+	threads_free(aggregate->threads[capture]);
+	aggregate->threads[capture] = g_steal_pointer(&from->threads[capture]);
 }
 
 /* One capture only: the op is all there is of its call. */

@@ -124,7 +124,8 @@ struct aggregate *aggregate_copy(const struct aggregate *aggregate);
 void aggregate_reset(struct aggregate *aggregate, const int64_t *from_ns);
 /*
  * What of a capture's calls in flight is wanted (bits of enum concurrency_view),
- * all of it unless told otherwise; before its first op.
+ * all of it unless told otherwise; before its first op. Of several captures one
+ * that is not watched inside is not the server's, and shows nothing of threads.
  */
 void aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned views);
 /*
@@ -134,7 +135,7 @@ void aggregate_watch(struct aggregate *aggregate, unsigned capture, unsigned vie
 void aggregate_leave_rows(struct aggregate *aggregate);
 /* Adds the rows of an interval at its end, or so far, but for its calls in flight. */
 void aggregate_take_rows(struct aggregate *into, const struct aggregate *from);
-/* Takes a capture's calls in flight out of from, in place of its own. */
+/* Takes a capture's calls in flight and what it shows of threads out of from, in place of its own. */
 void aggregate_take_concurrency(struct aggregate *aggregate, struct aggregate *from, unsigned capture);
 /* A finished op of one capture (0 the server's, 1.. the clients', as given). */
 void aggregate_add_op(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op);
