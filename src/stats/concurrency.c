@@ -212,26 +212,34 @@ row_named(struct concurrency *concurrency, unsigned number, const struct row_nam
 	return row != NO_ROW ? row : row_new(concurrency, number, name);
 }
 
-static uint64_t
-rows_of(struct concurrency *concurrency, const struct nfs_op *op)
+static G_GNUC_NO_INLINE uint64_t
+find_rows(struct concurrency *concurrency, const struct nfs_op *op)
 {
-	struct known *known = &concurrency->known[op->connection % KNOWN];
 	uint64_t rows = 0, session = session_of(op);
 
-	if (known->connection == op->connection && known->session == session && op->connection != 0)
-		return known->rows;
 	for (unsigned i = 0; i < CONCURRENCY_TABLES; i++) {
 		struct row_name name = name_of(op, i);
 
 		if (i != CONCURRENCY_SESSIONS || session != 0)
 			rows |= (uint64_t)row_named(concurrency, i, &name) << (i * ROW_BITS);
 	}
-	*known = (struct known){ .connection = op->connection, .session = session, .rows = rows };
+	concurrency->known[op->connection % KNOWN] =
+	    (struct known){ .connection = op->connection, .session = session, .rows = rows };
 	return rows;
 }
 
+static inline uint64_t
+rows_of(struct concurrency *concurrency, const struct nfs_op *op)
+{
+	const struct known *known = &concurrency->known[op->connection % KNOWN];
+
+	if (G_LIKELY(known->connection == op->connection && known->session == session_of(op) && op->connection != 0))
+		return known->rows;
+	return find_rows(concurrency, op);
+}
+
 /* What a call and its reply say of their session's slots (RFC 8881 sections 18.36 and 18.46). */
-static void
+static G_GNUC_NO_INLINE void
 note_slots(struct concurrency *concurrency, const struct nfs_op *op, uint32_t number)
 {
 	struct concurrency_row *row = &concurrency->table[CONCURRENCY_SESSIONS].row[number];
@@ -255,58 +263,54 @@ latency_of(const struct concurrency *concurrency, int64_t begin_ns, int64_t end_
 	return end_ns != SWEEP_OPEN && begin_ns != concurrency->from_ns ? end_ns - begin_ns : -1;
 }
 
-static void
-begin_inside(void *context, const struct sweep_event *begin)
+static inline void
+begin_in(struct concurrency *concurrency, unsigned table, const struct sweep_event *begin, int64_t latency_ns)
 {
-	struct concurrency *concurrency = context;
+	uint32_t row = tag_row(begin->tag, table);
 
-	depth_begin(&concurrency->server, begin->at_ns, tag_kind(begin->tag),
-	    latency_of(concurrency, begin->at_ns, begin->end_ns));
+	if (row != NO_ROW)
+		depth_begin(&concurrency->table[table].row[row].depth, begin->at_ns, tag_kind(begin->tag), latency_ns);
 }
 
-static void
-end_inside(void *context, const struct sweep_event *end)
-{
-	struct concurrency *concurrency = context;
-
-	depth_end(&concurrency->server, end->at_ns);
-}
-
-/* In every row that it has. */
-static void
+static inline void
 begin_outside(void *context, const struct sweep_event *begin)
 {
 	struct concurrency *concurrency = context;
 	int64_t latency_ns = latency_of(concurrency, begin->at_ns, begin->end_ns);
 
-	for (unsigned table = 0; table < CONCURRENCY_TABLES; table++) {
-		uint32_t row = tag_row(begin->tag, table);
-
-		if (row != NO_ROW)
-			depth_begin(&concurrency->table[table].row[row].depth, begin->at_ns, tag_kind(begin->tag), latency_ns);
-	}
+	begin_in(concurrency, CONCURRENCY_CONNECTIONS, begin, latency_ns);
+	begin_in(concurrency, CONCURRENCY_CLIENTS, begin, latency_ns);
+	begin_in(concurrency, CONCURRENCY_SESSIONS, begin, latency_ns);
 }
 
-static void
+static inline void
+end_in(struct concurrency *concurrency, unsigned table, const struct sweep_event *end)
+{
+	uint32_t row = tag_row(end->tag, table);
+
+	if (row != NO_ROW)
+		depth_end(&concurrency->table[table].row[row].depth, end->at_ns);
+}
+
+static inline void
 end_outside(void *context, const struct sweep_event *end)
 {
 	struct concurrency *concurrency = context;
 
-	for (unsigned table = 0; table < CONCURRENCY_TABLES; table++) {
-		uint32_t row = tag_row(end->tag, table);
-
-		if (row != NO_ROW)
-			depth_end(&concurrency->table[table].row[row].depth, end->at_ns);
-	}
+	end_in(concurrency, CONCURRENCY_CONNECTIONS, end);
+	end_in(concurrency, CONCURRENCY_CLIENTS, end);
+	end_in(concurrency, CONCURRENCY_SESSIONS, end);
 }
 
 static void
 take_run(void *context, const struct sweep_run *run)
 {
+	struct concurrency *concurrency = context;
+
 	if (run->view == SWEEP_INSIDE)
-		sweep_each(run, begin_inside, end_inside, context);
+		depth_follow(&concurrency->server, run, concurrency->from_ns);
 	else
-		sweep_each(run, begin_outside, end_outside, context);
+		sweep_each(run, begin_outside, end_outside, concurrency);
 }
 
 static void
@@ -349,35 +353,32 @@ G_STATIC_ASSERT((int)KINDS <= (int)DEPTH_KINDS);
 static unsigned
 kind_of(const struct nfs_op *op)
 {
-	static const uint8_t nfs2[] = {
-		[2] = CHANGE, [6] = READ, [8] = WRITE, [9] = CHANGE, [10] = CHANGE, [11] = CHANGE, [12] = CHANGE,
-		[13] = CHANGE, [14] = CHANGE, [15] = CHANGE, [16] = LIST,
-	};
-	static const uint8_t nfs3[] = {
-		[2] = CHANGE, [6] = READ, [7] = WRITE, [8] = CHANGE, [9] = CHANGE, [10] = CHANGE, [11] = CHANGE,
-		[12] = CHANGE, [13] = CHANGE, [14] = CHANGE, [15] = CHANGE, [16] = LIST, [17] = LIST, [21] = STABLE,
-	};
-	static const uint8_t nfs4[] = {
-		[4] = CHANGE, [5] = STABLE, [6] = CHANGE, [11] = CHANGE, [18] = CHANGE, [25] = READ, [26] = LIST,
-		[28] = CHANGE, [29] = CHANGE, [34] = CHANGE, [38] = WRITE, [68] = READ, [70] = WRITE,
-	};
-	static const struct {
-		const uint8_t *kinds;
-		size_t count;
-	} versions[] = {
-		[2] = { nfs2, sizeof nfs2 }, [3] = { nfs3, sizeof nfs3 }, [4] = { nfs4, sizeof nfs4 },
+	static const uint8_t kinds[][72] = {
+		[2] = {
+			[2] = CHANGE, [6] = READ, [8] = WRITE, [9] = CHANGE, [10] = CHANGE, [11] = CHANGE, [12] = CHANGE,
+			[13] = CHANGE, [14] = CHANGE, [15] = CHANGE, [16] = LIST,
+		},
+		[3] = {
+			[2] = CHANGE, [6] = READ, [7] = WRITE, [8] = CHANGE, [9] = CHANGE, [10] = CHANGE, [11] = CHANGE,
+			[12] = CHANGE, [13] = CHANGE, [14] = CHANGE, [15] = CHANGE, [16] = LIST, [17] = LIST, [21] = STABLE,
+		},
+		[4] = {
+			[4] = CHANGE, [5] = STABLE, [6] = CHANGE, [11] = CHANGE, [18] = CHANGE, [25] = READ, [26] = LIST,
+			[28] = CHANGE, [29] = CHANGE, [34] = CHANGE, [38] = WRITE, [68] = READ, [70] = WRITE,
+		},
 	};
 
-	if (op->program != PROGRAM_NFS || op->version >= G_N_ELEMENTS(versions) ||
-	    op->operation >= versions[op->version].count)
+	G_STATIC_ASSERT(LOOK == 0);
+	if (op->program != PROGRAM_NFS || op->version >= G_N_ELEMENTS(kinds) || op->operation >= sizeof kinds[0])
 		return LOOK;
-	return versions[op->version].kinds[op->operation];
+	return kinds[op->version][op->operation];
 }
 
-static bool
-is_stamp(int64_t ns)
+/* An end behind its begin, both of them no further from 0 than a stamp can be. */
+static inline bool
+is_time(int64_t begin_ns, int64_t end_ns)
 {
-	return ns > -stamp_end_ns && ns < stamp_end_ns;
+	return begin_ns < end_ns && begin_ns > -stamp_end_ns && end_ns < stamp_end_ns;
 }
 
 /* Not when the op lacks one of the two stamps, or they are equal or the wrong way round. */
@@ -390,11 +391,10 @@ set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op,
 	int64_t end_ns = view == SWEEP_OUTSIDE ? op->reply_last_ns : op->reply_first_ns;
 
 	if (op->outcome == OP_ANSWERED) {
-		if (!op_has(op, begins | ends) || !is_stamp(begin_ns) || !is_stamp(end_ns) || begin_ns >= end_ns ||
-		    end_ns <= from_ns)
+		if (!op_has(op, begins | ends) || !is_time(begin_ns, end_ns) || end_ns <= from_ns)
 			return false;
 	} else if (op->outcome == OP_IN_FLIGHT) {
-		if (!op_has(op, begins) || !is_stamp(begin_ns))
+		if (!op_has(op, begins) || !is_time(begin_ns, stamp_end_ns - 1))
 			return false;
 		end_ns = SWEEP_OPEN;
 	} else {
@@ -407,7 +407,7 @@ set_view(struct sweep_call *call, enum sweep_view view, const struct nfs_op *op,
 }
 
 /* How long the bytes of a call and its reply take to pass. */
-static void
+static inline void
 note_moving(struct concurrency *concurrency, const struct nfs_op *op, uint64_t tag)
 {
 	double moving_ns = (double)duration_ns(op->call_first_ns, op->call_last_ns) +
@@ -425,16 +425,14 @@ note_moving(struct concurrency *concurrency, const struct nfs_op *op, uint64_t t
 static inline void
 follow(struct concurrency *concurrency, struct sweep_call *call, enum sweep_view view, const struct nfs_op *op)
 {
-	if ((concurrency->views >> view & 1) == 0)
-		return;
-	if (set_view(call, view, op, concurrency->from_ns))
+	if (G_LIKELY(set_view(call, view, op, concurrency->from_ns)))
 		concurrency->counts.calls[view]++;
 	else
 		concurrency->counts.left_out[view]++;
 }
 
 /* The call's rows, and what it says of them beside its times. */
-static uint64_t
+static inline uint64_t
 note_rows(struct concurrency *concurrency, const struct nfs_op *op)
 {
 	uint64_t rows = rows_of(concurrency, op);
@@ -448,29 +446,38 @@ note_rows(struct concurrency *concurrency, const struct nfs_op *op)
 	return rows;
 }
 
-static inline void
-add_op(struct concurrency *concurrency, const struct nfs_op *op)
+static inline __attribute__((always_inline)) void
+add_ops(struct concurrency *concurrency, unsigned views, const struct nfs_op *ops, unsigned count)
 {
-	struct sweep_call call;
+	for (const struct nfs_op *op = ops; op < ops + count; op++) {
+		struct sweep_call call;
 
-	if (op->program != PROGRAM_NFS && op->program != PROGRAM_NFSACL)
-		return;
-	call.has = 0;
-	follow(concurrency, &call, SWEEP_OUTSIDE, op);
-	follow(concurrency, &call, SWEEP_INSIDE, op);
-	if (call.has == 0)
-		return;
-	call.tag = (uint64_t)kind_of(op) << KIND_SHIFT;
-	if ((concurrency->views >> CONCURRENCY_OUTSIDE & 1) != 0)
-		call.tag |= note_rows(concurrency, op);
-	sweep_add(concurrency->sweep, &call);
+		if (op->program != PROGRAM_NFS && op->program != PROGRAM_NFSACL)
+			continue;
+		call.has = 0;
+		if ((views >> CONCURRENCY_OUTSIDE & 1) != 0)
+			follow(concurrency, &call, SWEEP_OUTSIDE, op);
+		if ((views >> CONCURRENCY_INSIDE & 1) != 0)
+			follow(concurrency, &call, SWEEP_INSIDE, op);
+		if (call.has == 0)
+			continue;
+		call.tag = (uint64_t)kind_of(op) << KIND_SHIFT;
+		if ((views >> CONCURRENCY_OUTSIDE & 1) != 0)
+			call.tag |= note_rows(concurrency, op);
+		sweep_add(concurrency->sweep, &call);
+	}
 }
 
+/* Two captures of which one shows the server are asked for one view each. */
 void
 concurrency_add(struct concurrency *concurrency, const struct nfs_op *ops, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		add_op(concurrency, &ops[i]);
+	if (concurrency->views == 1u << CONCURRENCY_INSIDE)
+		add_ops(concurrency, 1u << CONCURRENCY_INSIDE, ops, count);
+	else if (concurrency->views == 1u << CONCURRENCY_OUTSIDE)
+		add_ops(concurrency, 1u << CONCURRENCY_OUTSIDE, ops, count);
+	else
+		add_ops(concurrency, concurrency->views, ops, count);
 }
 
 struct concurrency *

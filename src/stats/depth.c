@@ -35,11 +35,14 @@ struct depth_place {
 };
 
 /* Clocks may say anything: a sum stops at its end. */
-static void
+static inline void
 add_ns(int64_t *sum_ns, int64_t ns)
 {
-	if (G_UNLIKELY(__builtin_add_overflow(*sum_ns, ns, sum_ns)))
-		*sum_ns = INT64_MAX;
+	int64_t sum;
+
+	if (G_UNLIKELY(__builtin_add_overflow(*sum_ns, ns, &sum)))
+		sum = INT64_MAX;
+	*sum_ns = sum;
 }
 
 /* ---- levels ---- */
@@ -76,6 +79,7 @@ levels_reach(struct depth *depth, uint32_t level)
 	depth->level = g_renew(struct depth_level, depth->level, levels);
 	memset(depth->level + depth->levels, 0, (levels - depth->levels) * sizeof(*depth->level));
 	depth->levels = levels;
+	depth->room = depth_of_level(levels) - 1;
 }
 
 /* Before it begins, a call has made sure that its level is there. */
@@ -87,40 +91,40 @@ level_at(const struct depth *depth, uint32_t count)
 
 /* ---- places ---- */
 
-static struct depth_place *
+static inline struct depth_place *
 place_at(const struct depth *depth, uint32_t number)
 {
-	return &depth->place[(depth->first_place + number) & (depth->place_room - 1)];
+	return &depth->place[number & (depth->place_room - 1)];
 }
 
-static void
-place_drop(struct depth *depth)
+static inline bool
+has_places(const struct depth *depth)
 {
-	depth->first_place = (depth->first_place + 1) & (depth->place_room - 1);
-	depth->places--;
+	return depth->first_place != depth->next_place;
 }
 
 static void
 places_grow(struct depth *depth)
 {
-	uint32_t room = MAX(4, 2 * depth->place_room);
+	uint32_t room = MAX(4, 2 * depth->place_room), count = depth->next_place - depth->first_place;
 	struct depth_place *place = g_new(struct depth_place, room);
 
-	for (uint32_t i = 0; i < depth->places; i++)
-		place[i] = *place_at(depth, i);
+	for (uint32_t i = 0; i < count; i++)
+		place[i] = *place_at(depth, depth->first_place + i);
 	g_free(depth->place);
 	depth->place = place;
 	depth->place_room = room;
 	depth->first_place = 0;
+	depth->next_place = count;
 }
 
 /* The level's time goes on until now. */
 static inline void
-level_until(struct depth *depth, uint32_t count, int64_t ns)
+level_until(struct depth *depth, int64_t ns)
 {
 	if (ns <= depth->level_ns)
 		return;
-	add_ns(&level_at(depth, count)->time_ns, ns - depth->level_ns);
+	add_ns(&level_at(depth, depth->held)->time_ns, ns - depth->level_ns);
 	depth->level_ns = ns;
 }
 
@@ -128,38 +132,61 @@ level_until(struct depth *depth, uint32_t count, int64_t ns)
 static void
 places_expire(struct depth *depth, int64_t now_ns)
 {
-	while (depth->places > 0 && place_at(depth, 0)->until_ns <= now_ns) {
-		level_until(depth, depth->held, place_at(depth, 0)->until_ns);
+	while (has_places(depth) && place_at(depth, depth->first_place)->until_ns <= now_ns) {
+		level_until(depth, place_at(depth, depth->first_place)->until_ns);
 		depth->held--;
-		place_drop(depth);
+		depth->first_place++;
 	}
 }
 
 /* One more can be remembered. */
-static void
+static G_GNUC_NO_INLINE void
 places_room(struct depth *depth, int64_t now_ns)
 {
-	if (depth->places < PLACES) {
+	if (depth->place_room < PLACES) {
 		places_grow(depth);
 		return;
 	}
-	level_until(depth, depth->held, now_ns);
+	level_until(depth, now_ns);
 	depth->held--;
-	place_drop(depth);
+	depth->first_place++;
 }
 
 static inline void
 place_free(struct depth *depth, int64_t now_ns)
 {
-	int64_t until_ns = now_ns + min_ns(DEPTH_REUSE_NS, depth->usual_ns / 2);
+	int64_t until_ns = now_ns + depth->hold_ns;
 	struct depth_place *place;
 
 	/* in order, although what is usual changes */
-	if (depth->places > 0)
-		until_ns = max_ns(until_ns, place_at(depth, depth->places - 1)->until_ns);
-	place = place_at(depth, depth->places++);
+	if (has_places(depth))
+		until_ns = max_ns(until_ns, depth->until_ns);
+	place = place_at(depth, depth->next_place++);
 	place->free_ns = now_ns;
-	place->until_ns = until_ns;
+	place->until_ns = depth->until_ns = until_ns;
+}
+
+/* Not if places have to expire first. */
+static inline bool
+take_place(struct depth *depth, int64_t now_ns)
+{
+	struct depth_level *level;
+
+	if (has_places(depth)) {
+		const struct depth_place *place = place_at(depth, depth->first_place);
+
+		if (G_UNLIKELY(place->until_ns <= now_ns))
+			return false;
+		depth->first_place++;
+		level = level_at(depth, depth->held);
+		level->reused++;
+		add_ns(&level->reuse_ns, now_ns - place->free_ns);
+	} else {
+		level_until(depth, now_ns);
+		level = level_at(depth, ++depth->held);
+	}
+	level->begun++;
+	return true;
 }
 
 /* ---- events ---- */
@@ -170,49 +197,42 @@ begin_time(struct depth *depth, int64_t now_ns)
 {
 	add_ns(&depth->span_ns, depth->last_ns - depth->first_ns);
 	depth->first_ns = depth->last_ns = depth->level_ns = now_ns;
-	depth->held -= depth->places;
-	depth->places = 0;
-}
-
-static inline void
-take_place(struct depth *depth, int64_t now_ns)
-{
-	struct depth_level *level;
-
-	if (depth->places > 0) {
-		level = level_at(depth, depth->held);
-		level->reused++;
-		add_ns(&level->reuse_ns, now_ns - place_at(depth, 0)->free_ns);
-		place_drop(depth);
-	} else {
-		level_until(depth, depth->held, now_ns);
-		level = level_at(depth, ++depth->held);
-	}
-	level->begun++;
+	depth->held -= depth->next_place - depth->first_place;
+	depth->first_place = depth->next_place;
 }
 
 /* 256 times the logarithm to base 2; inside an octave a line stands for it, which is off by 0.09 at most. */
-static uint64_t
+static inline uint64_t
 log_of(int64_t ns)
 {
-	unsigned octave;
+	uint64_t value = (uint64_t)ns, octave;
 
-	if (ns <= 0)
+	if (G_UNLIKELY(ns <= 0))
 		return 0;
-	octave = 63u - (unsigned)__builtin_clzll((uint64_t)ns);
-	return octave * LOG_ONE + ((((uint64_t)ns << (63 - octave)) >> (63 - LOG_BITS)) & (LOG_ONE - 1));
+	octave = 63u - (unsigned)__builtin_clzll(value);
+	/* the first bit counts as an octave */
+	return octave * LOG_ONE - LOG_ONE + ((value << (63 - octave)) >> (63 - LOG_BITS));
 }
 
-/* A call can begin without further ado. */
-static inline bool
-is_ready(const struct depth *depth, int64_t at_ns)
+static inline void
+level_note(struct depth_level *level, unsigned kind, int64_t latency_ns)
 {
-	return depth->calls > 0 && at_ns >= depth->last_ns &&
-	    MAX(depth->in_flight, depth->held) + 1 < MIN(depth->levels, DEPTH_EXACT) &&
-	    (depth->places == 0 || place_at(depth, 0)->until_ns > at_ns);
+	uint64_t log = log_of(latency_ns);
+
+	level->timed[kind]++;
+	level->log_sum[kind] += log;
+	level->log_squares[kind] += log * log;
+	add_ns(&level->latency_ns, latency_ns);
 }
 
-static void
+static inline void
+note_usual(struct depth *depth, int64_t latency_ns)
+{
+	depth->usual_ns += depth->usual_ns == 0 ? latency_ns : (latency_ns - depth->usual_ns) >> USUAL_SHIFT;
+	depth->hold_ns = min_ns(DEPTH_REUSE_NS, depth->usual_ns >> 1);
+}
+
+static G_GNUC_NO_INLINE void
 make_ready(struct depth *depth, int64_t at_ns)
 {
 	uint32_t level;
@@ -225,77 +245,137 @@ make_ready(struct depth *depth, int64_t at_ns)
 		levels_reach(depth, level);
 }
 
-static inline void
-begin_ready(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
-{
-	struct depth_level *level;
-	uint64_t log;
-
-	depth->calls++;
-	if (depth->in_flight == 0)
-		add_ns(&depth->idle_ns, at_ns - depth->last_ns);
-	depth->last_ns = at_ns;
-	depth->sum_ns -= at_ns;
-	if (depth->by_calls)
-		level_until(depth, depth->in_flight, at_ns);
-	else
-		take_place(depth, at_ns);
-	if (G_UNLIKELY(++depth->in_flight > depth->max))
-		depth->max = depth->in_flight;
-	if (latency_ns < 0)
-		return;
-	level = level_at(depth, depth->in_flight);
-	log = log_of(latency_ns);
-	level->timed[kind]++;
-	level->log_sum[kind] += log;
-	level->log_squares[kind] += log * log;
-	add_ns(&level->latency_ns, latency_ns);
-	depth->usual_ns += depth->usual_ns == 0 ? latency_ns : (latency_ns - depth->usual_ns) >> USUAL_SHIFT;
-}
-
 static G_GNUC_NO_INLINE void
 begin_unready(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
 {
 	make_ready(depth, at_ns);
-	begin_ready(depth, at_ns, kind, latency_ns);
+	depth_begin(depth, at_ns, kind, latency_ns);
+}
+
+/* What of a depth changes with each event, while it goes through a run. */
+struct followed {
+	struct depth *depth;
+	int64_t from_ns, last_ns;
+	uint32_t in_flight, max;
+	__int128 sum_ns;
+};
+
+/* The time with so many calls in flight goes on. */
+static inline struct depth_level *
+time_goes_on(struct followed *followed, int64_t at_ns)
+{
+	struct depth_level *level = level_at(followed->depth, followed->in_flight);
+
+	add_ns(&level->time_ns, at_ns - followed->last_ns);
+	followed->last_ns = at_ns;
+	return level;
+}
+
+static inline void
+follow_begin(void *context, const struct sweep_event *begin)
+{
+	struct followed *followed = context;
+	struct depth *depth = followed->depth;
+
+	if (G_UNLIKELY(followed->in_flight >= depth->room || begin->at_ns < followed->last_ns)) {
+		depth->in_flight = followed->in_flight;
+		depth->last_ns = followed->last_ns;
+		make_ready(depth, begin->at_ns);
+		followed->last_ns = depth->last_ns;
+	}
+	time_goes_on(followed, begin->at_ns);
+	depth->calls++;
+	followed->sum_ns -= begin->at_ns;
+	followed->in_flight++;
+	followed->max = MAX(followed->max, followed->in_flight);
+	if (G_LIKELY(begin->end_ns != SWEEP_OPEN && begin->at_ns != followed->from_ns))
+		level_note(level_at(depth, followed->in_flight), begin->tag >> SWEEP_RANK_SHIFT, begin->end_ns - begin->at_ns);
+}
+
+static inline void
+follow_end(void *context, const struct sweep_event *end)
+{
+	struct followed *followed = context;
+
+	if (G_LIKELY(end->at_ns > followed->last_ns))
+		time_goes_on(followed, end->at_ns);
+	followed->sum_ns += end->at_ns;
+	followed->in_flight--;
+}
+
+void
+depth_follow(struct depth *depth, const struct sweep_run *run, int64_t from_ns)
+{
+	struct followed followed = {
+		.depth = depth, .from_ns = from_ns, .last_ns = depth->last_ns,
+		.in_flight = depth->in_flight, .max = depth->max, .sum_ns = depth->sum_ns,
+	};
+
+	sweep_each(run, follow_begin, follow_end, &followed);
+	depth->last_ns = followed.last_ns;
+	depth->in_flight = followed.in_flight;
+	depth->max = followed.max;
+	depth->sum_ns = followed.sum_ns;
+}
+
+static G_GNUC_NO_INLINE void
+begin_by_calls(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
+{
+	const struct sweep_event begin = {
+		.at_ns = at_ns,
+		.end_ns = latency_ns < 0 ? SWEEP_OPEN : at_ns + latency_ns,
+		.tag = (uint64_t)kind << SWEEP_RANK_SHIFT,
+	};
+
+	depth_follow(depth, &(struct sweep_run){ .begin = &begin, .begin_stop = &begin + 1 }, INT64_MIN);
+}
+
+static G_GNUC_NO_INLINE void
+end_by_calls(struct depth *depth, int64_t at_ns)
+{
+	const struct sweep_event end = { .at_ns = at_ns };
+
+	depth_follow(depth, &(struct sweep_run){ .end = &end, .end_stop = &end + 1 }, INT64_MIN);
 }
 
 void
 depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns)
 {
-	if (G_UNLIKELY(!is_ready(depth, at_ns)))
+	if (G_UNLIKELY(depth->by_calls)) {
+		begin_by_calls(depth, at_ns, kind, latency_ns);
+		return;
+	}
+	/* not below in_flight */
+	if (G_UNLIKELY(depth->held >= depth->room || at_ns < depth->last_ns || !take_place(depth, at_ns))) {
 		begin_unready(depth, at_ns, kind, latency_ns);
-	else
-		begin_ready(depth, at_ns, kind, latency_ns);
-}
-
-static inline void
-end_ready(struct depth *depth, int64_t at_ns)
-{
-	if (depth->by_calls)
-		level_until(depth, depth->in_flight, at_ns);
-	else
-		place_free(depth, at_ns);
-	depth->last_ns = max_ns(depth->last_ns, at_ns);
-	depth->sum_ns += at_ns;
-	depth->in_flight--;
-}
-
-/* There is no room to remember its place. */
-static G_GNUC_NO_INLINE void
-end_unready(struct depth *depth, int64_t at_ns)
-{
-	places_room(depth, at_ns);
-	end_ready(depth, at_ns);
+		return;
+	}
+	if (depth->in_flight == 0)
+		add_ns(&depth->idle_ns, at_ns - depth->last_ns);
+	depth->last_ns = at_ns;
+	depth->calls++;
+	depth->sum_ns -= at_ns;
+	if (G_UNLIKELY(++depth->in_flight > depth->max))
+		depth->max = depth->in_flight;
+	if (G_UNLIKELY(latency_ns < 0))
+		return;
+	level_note(level_at(depth, depth->in_flight), kind, latency_ns);
+	note_usual(depth, latency_ns);
 }
 
 void
 depth_end(struct depth *depth, int64_t at_ns)
 {
-	if (G_UNLIKELY(depth->places == depth->place_room && !depth->by_calls))
-		end_unready(depth, at_ns);
-	else
-		end_ready(depth, at_ns);
+	if (G_UNLIKELY(depth->by_calls)) {
+		end_by_calls(depth, at_ns);
+		return;
+	}
+	if (G_UNLIKELY(depth->next_place - depth->first_place == depth->place_room))
+		places_room(depth, at_ns);
+	place_free(depth, at_ns);
+	depth->last_ns = max_ns(depth->last_ns, at_ns);
+	depth->sum_ns += at_ns;
+	depth->in_flight--;
 }
 
 void
@@ -307,12 +387,16 @@ depth_missed(struct depth *depth, int64_t part_ns)
 void
 depth_finish(struct depth *depth)
 {
-	places_expire(depth, depth->last_ns);
-	level_until(depth, depth->by_calls ? depth->in_flight : depth->held, depth->last_ns);
+	if (depth->by_calls) {
+		depth->idle_ns = depth->levels > 0 ? depth->level[0].time_ns : 0;
+	} else {
+		places_expire(depth, depth->last_ns);
+		level_until(depth, depth->last_ns);
+	}
 	begin_time(depth, depth->last_ns);
 	g_free(depth->place);
 	depth->place = NULL;
-	depth->place_room = depth->first_place = 0;
+	depth->place_room = depth->first_place = depth->next_place = 0;
 }
 
 void

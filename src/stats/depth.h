@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "stats/sweep.h"
+
 enum {
 	DEPTH_KINDS = 6,		/* of calls, whose latencies are not mixed */
 	DEPTH_EXACT = 256,		/* depths below have a level each, 32 share an octave above */
@@ -44,12 +46,16 @@ struct depth {
 	struct depth_level *level;	/* owned */
 	uint32_t levels;
 	/* state */
+	uint32_t room;			/* below it one more call, or place held, has a level */
 	int64_t first_ns, last_ns;	/* of the events since time began, or was set back */
-	int64_t level_ns;		/* up to which level[].time_ns is complete */
+	int64_t level_ns;		/* up to which level[].time_ns is complete; by_calls: last_ns is */
 	int64_t usual_ns;		/* a moving mean of latencies */
+	int64_t hold_ns;		/* by it: for how long a place that is free counts as held */
+	int64_t until_ns;		/* of the last one of place */
 	uint32_t held;
-	struct depth_place *place;	/* owned; a ring: those that were made free of late */
-	uint32_t first_place, places, place_room;
+	/* owned; a ring: those that were made free of late, from first_place on, both numbers counted on */
+	struct depth_place *place;
+	uint32_t first_place, next_place, place_room;
 };
 
 /*
@@ -58,6 +64,11 @@ struct depth {
  */
 void depth_begin(struct depth *depth, int64_t at_ns, unsigned kind, int64_t latency_ns);
 void depth_end(struct depth *depth, int64_t at_ns);
+/*
+ * by_calls: the same for all that a sweep tells together, a call's kind being
+ * its rank there. Of calls that begin at from_ns the latency is not known.
+ */
+void depth_follow(struct depth *depth, const struct sweep_run *run, int64_t from_ns);
 /* A call's time of which it is not known what else was under way. */
 void depth_missed(struct depth *depth, int64_t part_ns);
 /* No event follows. */

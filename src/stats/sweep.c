@@ -8,11 +8,14 @@
 
 enum {
 	FRONT = 64,		/* places in front of the first event after it was moved */
-	FIRST_ROOM = 256,
+	FIRST_ROOM = 512,
 	/* An event that would have to pass more of those that wait goes to the stragglers. */
 	NEAR_EVENTS = 64,
 	TELL_CALLS = 64,	/* settled, whose begins are told at a time */
+	RESERVE = TELL_CALLS + 1,
 };
+/* Enough is left behind what make_room() moved. */
+G_STATIC_ASSERT(FIRST_ROOM / 2 - FRONT >= RESERVE);
 
 /* Events of one sort that wait, the earliest first: nearly all come nearly in order. */
 struct queue {
@@ -110,7 +113,7 @@ set_first(struct queue *queue, uint32_t first)
 	queue->event[first - 1].at_ns = INT64_MIN;
 }
 
-/* Room for one at either end. */
+/* Room for one in front and for RESERVE behind. */
 static void
 make_room(struct queue *queue)
 {
@@ -134,42 +137,64 @@ make_room(struct queue *queue)
 	set_first(queue, FRONT);
 }
 
-/* An event that does not simply come last, or for which there is no room. */
+static inline void
+reserve(struct queue *queue)
+{
+	if (queue->room - queue->back < RESERVE)
+		make_room(queue);
+}
+
+/* It would have to pass too many. */
 static G_GNUC_NO_INLINE void
-queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
+insert_straggler(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
 	const struct sweep_event event = { .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
-	const struct sweep_event *stand;
-	struct sweep_event *place;
 
-	if (queue->back >= queue->room)
-		make_room(queue);
-	place = queue->event + queue->back;
-	stand = queue->event + (queue->due_stand ? queue->due : queue->first);
-	if (queue->back - queue->first > NEAR_EVENTS && place[-NEAR_EVENTS].at_ns > at_ns) {
-		heap_push(queue, &event);
-		return;
-	}
-	for (; place[-1].at_ns > at_ns; place--)
-		*place = place[-1];
+	heap_push(queue, &event);
+}
+
+/* Others in front of the place, which is free, are at the same time. */
+static G_GNUC_NO_INLINE void
+insert_equal(struct queue *queue, struct sweep_event *place, int64_t at_ns, int64_t end_ns, uint64_t tag)
+{
+	const struct sweep_event event = { .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
+	const struct sweep_event *stand = queue->event + (queue->due_stand ? queue->due : queue->first);
+
 	for (; place > stand && is_before(&event, &place[-1]); place--)
 		*place = place[-1];
 	*place = event;
-	queue->back++;
 }
 
+/* An event that does not come last. */
+static G_GNUC_NO_INLINE void
+queue_insert(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
+{
+	struct sweep_event *place = queue->event + queue->back;
+
+	if (queue->back - queue->first > NEAR_EVENTS && G_UNLIKELY(place[-NEAR_EVENTS].at_ns > at_ns)) {
+		insert_straggler(queue, at_ns, end_ns, tag);
+		return;
+	}
+	queue->back++;
+	for (; place[-1].at_ns > at_ns; place--)
+		*place = place[-1];
+	if (G_UNLIKELY(place[-1].at_ns == at_ns))
+		insert_equal(queue, place, at_ns, end_ns, tag);
+	else
+		*place = (struct sweep_event){ .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
+}
+
+/* There is room for it. */
 static inline void
 queue_push(struct queue *queue, int64_t at_ns, int64_t end_ns, uint64_t tag)
 {
 	struct sweep_event *place = queue->event + queue->back;
 
-	if (queue->back >= queue->room || place[-1].at_ns >= at_ns) {
+	if (place[-1].at_ns >= at_ns) {
 		queue_insert(queue, at_ns, end_ns, tag);
 		return;
 	}
-	place->at_ns = at_ns;
-	place->end_ns = end_ns;
-	place->tag = tag;
+	*place = (struct sweep_event){ .at_ns = at_ns, .end_ns = end_ns, .tag = tag };
 	queue->back++;
 }
 
@@ -204,6 +229,14 @@ queue_next(struct queue *queue)
 		return &queue->event[queue->due];
 	}
 	return none ? NULL : next;
+}
+
+/* A straggler may be among the next ones, so many, that are not due yet. */
+static inline bool
+is_straggler_before(const struct queue *queue, uint32_t count)
+{
+	return queue->heap_count > 0 && (count > queue->back - queue->due ||
+	    queue->heap[0].at_ns <= queue->event[queue->due + count - 1].at_ns);
 }
 
 static inline uint32_t
@@ -353,7 +386,7 @@ settle(struct sweep *sweep, uint32_t count)
 {
 	struct queue *begins = &sweep->begins[sweep->first];
 
-	for (; G_UNLIKELY(begins->heap_count > 0) && count > 0; count--) {
+	for (; count > 0 && is_straggler_before(begins, count); count--) {
 		sweep->settled_ns = queue_next(begins)->at_ns;
 		begins->due++;
 		sweep->untold++;
@@ -393,15 +426,19 @@ settle_all(struct sweep *sweep)
 		tell_settled(sweep);
 }
 
-/* How many calls can be added before anything is settled or told, and which. */
+/* How many calls can be added before anything is settled or told, and which; there is room for them. */
 static void
 look_ahead(struct sweep *sweep)
 {
 	const struct queue *begins = &sweep->begins[sweep->first];
 	uint32_t waiting = queue_waiting(begins), last;
 
+	for (unsigned i = 0; i < SWEEP_VIEWS; i++) {
+		reserve(&sweep->begins[i]);
+		reserve(&sweep->ends[i]);
+	}
 	if (waiting < sweep->limit) {
-		sweep->far_left = sweep->limit - waiting;
+		sweep->far_left = MIN(sweep->limit - waiting, TELL_CALLS);
 		sweep->near_ns = max_ns(sweep->settled_ns, -INT64_MAX) - 1;
 		return;
 	}
@@ -617,29 +654,22 @@ add_any(struct sweep *sweep, const struct sweep_call *call)
 	go_on(sweep);
 }
 
-static inline void
-add_far(struct sweep *sweep, enum sweep_view first, const struct sweep_call *call)
-{
-	sweep->in_past = 0;
-	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
-		wait_for(sweep, SWEEP_INSIDE, call);
-	wait_for(sweep, first, call);
-	if (--sweep->far_left == 0)
-		go_on(sweep);
-}
-
 void
 sweep_add(struct sweep *sweep, const struct sweep_call *call)
 {
 	enum sweep_view first = sweep->first;
 
 	if (G_UNLIKELY(!has_view(call, first) || call->begin_ns[first] <= sweep->near_ns ||
-	    call->end_ns[first] == SWEEP_OPEN))
+	    call->end_ns[first] == SWEEP_OPEN)) {
 		add_any(sweep, call);
-	else if (first == SWEEP_INSIDE)
-		add_far(sweep, SWEEP_INSIDE, call);
-	else
-		add_far(sweep, SWEEP_OUTSIDE, call);
+		return;
+	}
+	sweep->in_past = 0;
+	wait_for(sweep, first, call);
+	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
+		wait_for(sweep, SWEEP_INSIDE, call);
+	if (--sweep->far_left == 0)
+		go_on(sweep);
 }
 
 void
