@@ -172,8 +172,11 @@ void
 chains_add(struct chains *chains, const struct nfs_op *ops, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		bool put_off = is_put_off(&ops[i]);
+		bool put_off;
 
+		if (G_LIKELY(ops[i].status != STATUS_DELAY && chains->pending == NULL))
+			continue;
+		put_off = is_put_off(&ops[i]);
 		if ((put_off || chains->pending != NULL) && ops[i].outcome == OP_ANSWERED)
 			follow(chains, &ops[i], put_off);
 	}

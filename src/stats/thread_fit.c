@@ -152,7 +152,7 @@ judge(const struct points *points, struct thread_fit *result)
 static bool
 take_turns(struct points *points)
 {
-	uint32_t first = points_fewest_threads(points), low = 0, high = first;
+	uint32_t first = points_fewest_threads(points), low = 0, high = first, turned = 0;
 
 	if (first < 2 || !points_has_lanes(points))
 		return false;
@@ -160,12 +160,14 @@ take_turns(struct points *points)
 		uint32_t middle = low + (high - low) / 2;
 
 		points_take_turns(points, middle);
+		turned = middle;
 		if (points_fewest_threads(points) <= middle)
 			high = middle;
 		else
 			low = middle;
 	}
-	points_take_turns(points, high);
+	if (turned != high)
+		points_take_turns(points, high);
 	return high * 10 <= first * 9;
 }
 

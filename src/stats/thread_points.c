@@ -90,12 +90,16 @@ sort_ns(int64_t *value_ns, uint32_t count)
 	}
 }
 
-/* How many of the spell's departures were not after a time, as a place. */
+/* The place of the first departure after a time, from `low` on; mostly it is not far from there. */
 static uint32_t
-left_until(const struct points *points, const struct point *point, int64_t until_ns)
+left_until(const struct points *points, uint32_t low, uint32_t end, int64_t until_ns)
 {
-	uint32_t low = point->base, high = point->end;
+	uint32_t high = low;
 
+	for (uint32_t step = 1; high < end && points->departure_ns[high] <= until_ns; step *= 2) {
+		low = high + 1;
+		high = end - low > step ? low + step : end;
+	}
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -142,6 +146,7 @@ place_calls(struct points *points, uint32_t base, uint32_t end)
 static void
 order_calls(struct points *points, uint32_t base, uint32_t end, bool from_idle)
 {
+	uint32_t gone = base;
 	int64_t first_ns;
 
 	if (end == base)
@@ -154,8 +159,8 @@ order_calls(struct points *points, uint32_t base, uint32_t end, bool from_idle)
 
 		point->base = base;
 		point->end = end;
-		point->gone = left_until(points, point, point->arrival_ns);
-		point->left = left_until(points, point, point->departure_ns) - 1;
+		point->gone = gone = left_until(points, gone, end, point->arrival_ns);
+		point->left = left_until(points, gone, end, point->departure_ns) - 1;
 		point->judged = point->judged && point->arrival_ns >= first_ns;
 	}
 	place_calls(points, base, end);
