@@ -464,7 +464,12 @@ add_ops(struct concurrency *concurrency, unsigned views, const struct nfs_op *op
 		call.tag = (uint64_t)kind_of(op) << KIND_SHIFT;
 		if ((views >> CONCURRENCY_OUTSIDE & 1) != 0)
 			call.tag |= note_rows(concurrency, op);
-		sweep_add(concurrency->sweep, &call);
+		if (views == 1u << CONCURRENCY_INSIDE)
+			sweep_add_first(concurrency->sweep, call.begin_ns[SWEEP_INSIDE], call.end_ns[SWEEP_INSIDE], call.tag);
+		else if (views == 1u << CONCURRENCY_OUTSIDE)
+			sweep_add_first(concurrency->sweep, call.begin_ns[SWEEP_OUTSIDE], call.end_ns[SWEEP_OUTSIDE], call.tag);
+		else
+			sweep_add(concurrency->sweep, &call);
 	}
 }
 

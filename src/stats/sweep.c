@@ -654,22 +654,48 @@ add_any(struct sweep *sweep, const struct sweep_call *call)
 	go_on(sweep);
 }
 
+static G_GNUC_NO_INLINE void
+add_near(struct sweep *sweep, int64_t begin_ns, int64_t end_ns, uint64_t tag)
+{
+	struct sweep_call call = { .tag = tag, .has = 1u << sweep->first };
+
+	call.begin_ns[sweep->first] = begin_ns;
+	call.end_ns[sweep->first] = end_ns;
+	add_any(sweep, &call);
+}
+
+static inline bool
+is_far(const struct sweep *sweep, int64_t begin_ns, int64_t end_ns)
+{
+	return begin_ns > sweep->near_ns && end_ns != SWEEP_OPEN;
+}
+
+void
+sweep_add_first(struct sweep *sweep, int64_t begin_ns, int64_t end_ns, uint64_t tag)
+{
+	if (G_UNLIKELY(!is_far(sweep, begin_ns, end_ns))) {
+		add_near(sweep, begin_ns, end_ns, tag);
+		return;
+	}
+	sweep->in_past = 0;
+	queue_push(&sweep->begins[sweep->first], begin_ns, end_ns, tag);
+	queue_push(&sweep->ends[sweep->first], end_ns, 0, tag);
+	if (--sweep->far_left == 0)
+		go_on(sweep);
+}
+
 void
 sweep_add(struct sweep *sweep, const struct sweep_call *call)
 {
 	enum sweep_view first = sweep->first;
 
-	if (G_UNLIKELY(!has_view(call, first) || call->begin_ns[first] <= sweep->near_ns ||
-	    call->end_ns[first] == SWEEP_OPEN)) {
+	if (G_UNLIKELY(!has_view(call, first) || !is_far(sweep, call->begin_ns[first], call->end_ns[first]))) {
 		add_any(sweep, call);
 		return;
 	}
-	sweep->in_past = 0;
-	wait_for(sweep, first, call);
 	if (first == SWEEP_OUTSIDE && has_view(call, SWEEP_INSIDE))
 		wait_for(sweep, SWEEP_INSIDE, call);
-	if (--sweep->far_left == 0)
-		go_on(sweep);
+	sweep_add_first(sweep, call->begin_ns[first], call->end_ns[first], call->tag);
 }
 
 void

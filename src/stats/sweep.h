@@ -112,6 +112,8 @@ struct sweep *sweep_copy(const struct sweep *sweep, void *context);
 void sweep_reset(struct sweep *sweep);
 /* What is settled thereby is told with that of later calls, or when sweep_tell() asks for it. */
 void sweep_add(struct sweep *sweep, const struct sweep_call *call);
+/* The same of a call of which nothing but the first view is known. */
+void sweep_add_first(struct sweep *sweep, int64_t begin_ns, int64_t end_ns, uint64_t tag);
 void sweep_tell(struct sweep *sweep);
 /* Nothing follows: what waits is given out, open calls last. */
 void sweep_finish(struct sweep *sweep);
