@@ -176,6 +176,23 @@ Test(aggregate, sides_that_were_the_wrong_way_round_are_exchanged)
 	aggregate_free(aggregate);
 }
 
+Test(aggregate, threads_are_those_of_the_capture_that_is_watched_inside)
+{
+	struct aggregate *aggregate = aggregate_new(2, 10), *again = aggregate_new(2, 0);
+	const struct threads *threads = aggregate_threads(again);
+	struct nfs_op op = build_op(PROC_READ, 0, 7000);
+
+	aggregate_watch(aggregate, 0, 1u << CONCURRENCY_OUTSIDE);
+	aggregate_add_op(aggregate, 0, &op);
+	cr_assert_null(aggregate_threads(aggregate));
+	aggregate_watch(again, 0, 1u << CONCURRENCY_INSIDE);
+	aggregate_take_concurrency(aggregate, again, 0);
+	cr_assert_eq(aggregate_threads(aggregate), threads);
+	cr_assert_null(aggregate_threads(again));
+	aggregate_free(again);
+	aggregate_free(aggregate);
+}
+
 /* Who waits for a callback is in the server's capture; of whose time is spent it says nothing. */
 Test(aggregate, callbacks_count_in_rows_only)
 {
