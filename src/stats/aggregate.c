@@ -268,35 +268,56 @@ add_facts(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op
 }
 
 static void
-add_to_side(struct aggregate *aggregate, unsigned capture, const struct nfs_op *op)
+add_rows(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count, bool callbacks)
 {
-	if (op->outcome != OP_ANSWERED && op->outcome != OP_UNANSWERED &&
-	    (op->outcome != OP_IN_FLIGHT || !aggregate->interval))
-		return;
+	bool alone = aggregate->captures == 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct nfs_op *op = &ops[i];
+
+		if (G_LIKELY(op->outcome == OP_ANSWERED || op->outcome == OP_UNANSWERED) ||
+		    (op->outcome == OP_IN_FLIGHT && aggregate->interval))
+			side_row_add(side_row(aggregate, capture, row_number_of(&aggregate->keys, op)), op, callbacks, alone);
+	}
+}
+
+static void
+add_slow_alone(struct aggregate *aggregate, const struct nfs_op *ops, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct nfs_op *op = &ops[i];
+
+		if (op->outcome != OP_ANSWERED)
+			continue;
+		if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
+			add_alone(aggregate, PAIR_SERVER, op, duration_ns(op->call_last_ns, op->reply_first_ns));
+		if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST))
+			add_alone(aggregate, PAIR_CLIENT, op, duration_ns(op->call_first_ns, op->reply_last_ns));
+	}
+}
+
+/* What is alike: callbacks, or none. */
+static void
+add_run(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count, bool callbacks)
+{
+	if (!callbacks)
+		add_facts(aggregate, capture, ops, count);
 	if (!aggregate->leaves_rows)
-		side_row_add(side_row(aggregate, capture, row_number_of(&aggregate->keys, op)), op);
-	if (aggregate->captures > 1 || op->outcome != OP_ANSWERED || op_is_callback(op))
-		return;
-	if (op_has(op, OP_HAS_CALL_LAST | OP_HAS_REPLY_FIRST))
-		add_alone(aggregate, PAIR_SERVER, op, duration_ns(op->call_last_ns, op->reply_first_ns));
-	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST))
-		add_alone(aggregate, PAIR_CLIENT, op, duration_ns(op->call_first_ns, op->reply_last_ns));
+		add_rows(aggregate, capture, ops, count, callbacks);
+	if (!callbacks && aggregate->captures == 1)
+		add_slow_alone(aggregate, ops, count);
 }
 
 void
 aggregate_add_ops(struct aggregate *aggregate, unsigned capture, const struct nfs_op *ops, unsigned count)
 {
-	unsigned first = 0;
+	for (unsigned first = 0, end; first < count; first = end) {
+		bool callbacks = op_is_callback(&ops[first]);
 
-	for (unsigned i = 0; i <= count; i++) {
-		if (i < count && !op_is_callback(&ops[i]))
+		for (end = first + 1; end < count && op_is_callback(&ops[end]) == callbacks; end++)
 			continue;
-		if (first < i)
-			add_facts(aggregate, capture, &ops[first], i - first);
-		first = i + 1;
+		add_run(aggregate, capture, &ops[first], end - first, callbacks);
 	}
-	for (unsigned i = 0; i < count; i++)
-		add_to_side(aggregate, capture, &ops[i]);
 }
 
 void
@@ -475,8 +496,10 @@ aggregate_side(struct aggregate *aggregate, unsigned capture, unsigned *count)
 	for (unsigned number = 0; number < aggregate->keys.count; number++) {
 		struct side_row *row = aggregate->side[capture][number];
 
-		if (row != NULL && !side_row_is_empty(row))
-			g_ptr_array_add(view, row);
+		if (row == NULL || side_row_is_empty(row))
+			continue;
+		side_row_settle(row);
+		g_ptr_array_add(view, row);
 	}
 	if (view->len > 0)
 		qsort(view->pdata, view->len, sizeof(*view->pdata), compare_sides);

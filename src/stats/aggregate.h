@@ -29,7 +29,7 @@ enum {
  * capped: all zero, row_key_is_others(), is what no longer fits.
  */
 struct row_key {
-	uint32_t program, version, minor, procedure, operation;
+	uint32_t program, version, procedure, operation, minor;	/* as in struct nfs_op */
 };
 
 /* Program 0 is nobody's (RFC 5531 section 8.3). */
@@ -44,15 +44,16 @@ struct side_row {
 	struct row_key key;
 	uint64_t count;			/* answered calls */
 	uint64_t errors;		/* replies whose status is not OK, or that are RPC errors */
-	uint64_t unanswered;		/* calls with outcome OP_UNANSWERED */
-	uint64_t in_flight;		/* calls with outcome OP_IN_FLIGHT; of an interval's aggregate only */
 	uint64_t retransmits;		/* copies of all these calls after their first */
-	uint64_t in_flight_retransmits;	/* of them, those of calls in flight */
 	uint64_t bytes;			/* moved, where known */
 	uint64_t sized;			/* calls whose moved bytes are known */
+	uint64_t unanswered;		/* calls with outcome OP_UNANSWERED */
+	uint64_t in_flight;		/* calls with outcome OP_IN_FLIGHT; of an interval's aggregate only */
+	uint64_t in_flight_retransmits;	/* copies of those */
+	struct dist alike;		/* of calls that have one of all three times below, which get it before a view */
 	struct dist latency[2];		/* enum pair_side: as a server's, as a client's capture would have it */
 	struct dist rpc_time;
-	struct dist server_estimate;	/* client latency - path, where the path is known */
+	struct dist server_estimate;	/* client latency - path, where the path is known and there is one capture */
 };
 
 struct matched_row {

@@ -41,15 +41,22 @@ row_number(struct row_keys *keys, const struct row_key *key)
 	return keys->slot[at];
 }
 
+/* row_number_of() compares a key with the op's own bytes, minor apart. */
+G_STATIC_ASSERT(offsetof(struct nfs_op, version) - offsetof(struct nfs_op, program) == offsetof(struct row_key, version));
+G_STATIC_ASSERT(offsetof(struct nfs_op, procedure) - offsetof(struct nfs_op, program) ==
+    offsetof(struct row_key, procedure));
+G_STATIC_ASSERT(offsetof(struct nfs_op, operation) - offsetof(struct nfs_op, program) ==
+    offsetof(struct row_key, operation) && offsetof(struct row_key, program) == 0);
+
 struct row_key
 row_key_of(const struct nfs_op *op)
 {
 	return (struct row_key){
 		.program = op->program,
 		.version = op->version,
-		.minor = op->minor,
 		.procedure = op->procedure,
 		.operation = op->operation,
+		.minor = op->minor,
 	};
 }
 
@@ -116,16 +123,21 @@ side_row_time(struct side_row *row, const struct nfs_op *op, uint32_t valid, str
 
 /* Not all its stamps are known; or it calls back, so that who does is in the server's capture. */
 static G_GNUC_NO_INLINE void
-side_row_time_other(struct side_row *row, const struct nfs_op *op)
+side_row_time_other(struct side_row *row, const struct nfs_op *op, bool callback)
 {
-	bool callback = op_is_callback(op);
-
 	side_row_time(row, op, op->valid, &row->latency[callback ? PAIR_CLIENT : PAIR_SERVER],
 	    &row->latency[callback ? PAIR_SERVER : PAIR_CLIENT]);
 }
 
+/* Call and reply came in a packet each, as most do. */
+static inline bool
+is_of_two_packets(const struct nfs_op *op)
+{
+	return op->call_first_ns == op->call_last_ns && op->reply_first_ns == op->reply_last_ns;
+}
+
 void
-side_row_add(struct side_row *row, const struct nfs_op *op)
+side_row_add(struct side_row *row, const struct nfs_op *op, bool callback, bool alone)
 {
 	row->retransmits += op->retransmits;
 	if (G_UNLIKELY(op->outcome != OP_ANSWERED)) {
@@ -140,13 +152,24 @@ side_row_add(struct side_row *row, const struct nfs_op *op)
 		row->bytes += op->moved_bytes;
 		row->sized++;
 	}
-	if (G_UNLIKELY(!op_has(op, OP_TIMES) || op_is_callback(op)))
-		side_row_time_other(row, op);
+	if (G_UNLIKELY(!op_has(op, OP_TIMES) || callback))
+		side_row_time_other(row, op, callback);
+	else if (is_of_two_packets(op))
+		dist_add_here(&row->alike, duration_ns(op->call_first_ns, op->reply_last_ns));
 	else
 		side_row_time(row, op, OP_TIMES, &row->latency[PAIR_SERVER], &row->latency[PAIR_CLIENT]);
-	if (op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST | OP_HAS_PATH) && !op_is_callback(op))
+	if (alone && !callback && op_has(op, OP_HAS_CALL_FIRST | OP_HAS_REPLY_LAST | OP_HAS_PATH))
 		dist_add_here(&row->server_estimate,
 		    duration_ns(op->path_ns, duration_ns(op->call_first_ns, op->reply_last_ns)));
+}
+
+void
+side_row_settle(struct side_row *row)
+{
+	dist_merge(&row->latency[PAIR_SERVER], &row->alike);
+	dist_merge(&row->latency[PAIR_CLIENT], &row->alike);
+	dist_merge(&row->rpc_time, &row->alike);
+	dist_reset(&row->alike);
 }
 
 void
@@ -160,6 +183,7 @@ side_row_merge(struct side_row *into, const struct side_row *from)
 	into->in_flight_retransmits += from->in_flight_retransmits;
 	into->bytes += from->bytes;
 	into->sized += from->sized;
+	dist_merge(&into->alike, &from->alike);
 	dist_merge(&into->latency[PAIR_SERVER], &from->latency[PAIR_SERVER]);
 	dist_merge(&into->latency[PAIR_CLIENT], &from->latency[PAIR_CLIENT]);
 	dist_merge(&into->rpc_time, &from->rpc_time);
@@ -174,8 +198,9 @@ side_row_is_empty(const struct side_row *row)
 
 /* Where the distributions of a row are: all that owns memory in it. */
 static const size_t side_dists[] = {
-	offsetof(struct side_row, latency[PAIR_SERVER]), offsetof(struct side_row, latency[PAIR_CLIENT]),
-	offsetof(struct side_row, rpc_time), offsetof(struct side_row, server_estimate),
+	offsetof(struct side_row, alike), offsetof(struct side_row, latency[PAIR_SERVER]),
+	offsetof(struct side_row, latency[PAIR_CLIENT]), offsetof(struct side_row, rpc_time),
+	offsetof(struct side_row, server_estimate),
 };
 static const size_t matched_dists[] = {
 	offsetof(struct matched_row, total), offsetof(struct matched_row, server),

@@ -34,16 +34,20 @@ row_number_of(struct row_keys *keys, const struct nfs_op *op)
 	unsigned number = keys->recent[op->operation % ROW_RECENT];
 	const struct row_key *key = &keys->key[number];
 
-	if (key->operation == op->operation && key->procedure == op->procedure && key->minor == op->minor &&
-	    key->version == op->version && key->program == op->program)
+	if (__builtin_expect(memcmp(key, &op->program, offsetof(struct row_key, minor)) == 0 && key->minor == op->minor, 1))
 		return number;
 	return row_number_again(keys, op);
 }
 /* As strcmp: by program, version, minor, procedure, operation; others last. */
 int row_key_compare(const struct row_key *a, const struct row_key *b);
 
-/* Counts an op that is answered, unanswered or in flight; what was lost or evicted is in no row. */
-void side_row_add(struct side_row *row, const struct nfs_op *op);
+/*
+ * Counts an op that is answered, unanswered or in flight; what was lost or
+ * evicted is in no row. callback: op_is_callback(); alone: there is no other capture.
+ */
+void side_row_add(struct side_row *row, const struct nfs_op *op, bool callback, bool alone);
+/* Before it is looked at: what was counted in `alike` goes where it belongs. */
+void side_row_settle(struct side_row *row);
 void side_row_merge(struct side_row *into, const struct side_row *from);
 /* Nothing was counted in it. */
 bool side_row_is_empty(const struct side_row *row);
