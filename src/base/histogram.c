@@ -155,13 +155,21 @@ dist_sum_rare(struct dist *dist, int64_t value_ns)
 }
 
 void
-dist_add_rare(struct dist *dist, int64_t value_ns)
+dist_add_times(struct dist *dist, int64_t value_ns, uint64_t count)
 {
+	if (count == 0)
+		return;
 	dist_widen(dist, value_ns, value_ns);
 	dist_reach(dist);
-	dist->count++;
-	dist->sum_ns += value_ns;
-	bucket_add(dist, bucket_of(value_ns), 1);
+	dist->count += count;
+	dist->sum_ns += (__int128)value_ns * count;
+	bucket_add(dist, bucket_of(value_ns), count);
+}
+
+void
+dist_add_rare(struct dist *dist, int64_t value_ns)
+{
+	dist_add_times(dist, value_ns, 1);
 }
 
 void

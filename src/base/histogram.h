@@ -74,7 +74,9 @@ dist_count(struct dist *dist, int64_t value_ns, uint32_t bucket)
 
 /* Adds one value in nanoseconds. A dist that is all zero is empty. */
 void dist_add(struct dist *dist, int64_t value_ns);
-/* The same in line, for those who do little else. */
+/* The same, so many times; 0 allowed. */
+void dist_add_times(struct dist *dist, int64_t value_ns, uint64_t count);
+/* dist_add in line, for those who do little else. */
 static inline void
 dist_add_here(struct dist *dist, int64_t value_ns)
 {

@@ -334,48 +334,77 @@ largest_part(const struct attribution *parts)
 	return parts->network_ns > parts->server_ns ? PART_NETWORK : PART_SERVER;
 }
 
+/* The client has a part in it, or a part is below zero. */
+static G_GNUC_NO_INLINE void
+totals_add_unusual(struct aggregate_totals *totals, const struct attribution *parts)
+{
+	totals->negative += parts->server_ns < 0 || parts->network_ns < 0;
+	totals->client_ns += parts->client_ns;
+	totals->by_call[largest_part(parts)]++;
+	totals->by_call_of_two[parts->network_ns + parts->client_ns > parts->server_ns ? PART_NETWORK : PART_SERVER]++;
+}
+
 static void
 totals_add(struct aggregate_totals *totals, const struct attribution *parts)
 {
 	totals->matched++;
-	totals->negative += parts->server_ns < 0 || parts->network_ns < 0;
 	totals->total_ns += parts->total_ns;
 	totals->server_ns += parts->server_ns;
 	totals->network_ns += parts->network_ns;
-	totals->client_ns += parts->client_ns;
 	totals->client_known += parts->client_known;
-	if (parts->retransmit_known) {
-		totals->retransmit_known++;
+	totals->retransmit_known += parts->retransmit_known;
+	if (G_UNLIKELY(parts->client_ns != 0 || (parts->server_ns | parts->network_ns) < 0)) {
+		totals_add_unusual(totals, parts);
+	} else {
+		enum part part = parts->network_ns > parts->server_ns ? PART_NETWORK : PART_SERVER;
+
+		totals->by_call[part]++;
+		totals->by_call_of_two[part]++;
+	}
+	if (parts->retransmit_known && G_UNLIKELY(parts->retransmit_ns != 0 || parts->lost_segments != 0)) {
 		totals->retransmit_ns += parts->retransmit_ns;
 		totals->delayed_calls += parts->retransmit_ns > 0;
 		totals->lost_segments += parts->lost_segments;
 	}
-	totals->by_call[largest_part(parts)]++;
-	totals->by_call_of_two[parts->network_ns + parts->client_ns > parts->server_ns ? PART_NETWORK : PART_SERVER]++;
+}
+
+static struct pair_gist
+gist_of(struct aggregate *aggregate, const struct op_pair *pair)
+{
+	const struct nfs_op *client = &pair->op[PAIR_CLIENT], *server = &pair->op[PAIR_SERVER];
+	uint32_t valid = client->valid | server->valid;
+	struct pair_gist gist = {
+		.number = row_number_of(&aggregate->keys, client),
+		.bucket = dist_bucket(pair->parts.total_ns),
+		.has_file = (valid & OP_HAS_FILE) != 0,
+		.has_size = (valid & (OP_HAS_MOVED | OP_HAS_REQUESTED)) != 0,
+	};
+
+	if (valid & OP_HAS_MOVED)
+		gist.size_bytes = gist.moved_bytes = op_has(client, OP_HAS_MOVED) ? client->moved_bytes : server->moved_bytes;
+	else if (valid & OP_HAS_REQUESTED)
+		gist.size_bytes = op_has(client, OP_HAS_REQUESTED) ? client->requested_bytes : server->requested_bytes;
+	return gist;
 }
 
 void
 aggregate_add_pair(struct aggregate *aggregate, const struct op_pair *pair)
 {
-	const struct nfs_op *moved = pair_with(pair, OP_HAS_MOVED), *op = pair_op(pair);
-	uint32_t moved_bytes = moved != NULL ? moved->moved_bytes : 0;
-	unsigned number;
-	uint32_t bucket;
+	struct pair_gist gist;
 
 	if (pair->match != MATCH_MATCHED)
 		return;
-	number = row_number_of(&aggregate->keys, op);
-	bucket = dist_bucket(pair->parts.total_ns);
+	gist = gist_of(aggregate, pair);
 	if (aggregate->breakdowns != NULL)
-		breakdowns_add(aggregate->breakdowns, pair, number, bucket, moved_bytes);
-	if (op_is_callback(op)) {
+		breakdowns_add(aggregate->breakdowns, pair, &gist);
+	if (G_UNLIKELY(op_is_callback(pair_op(pair)))) {
 		aggregate->totals.callbacks++;
 	} else {
 		totals_add(&aggregate->totals, &pair->parts);
-		transit_add(&aggregate->transit[pair->client_capture], pair);
+		transit_add(&aggregate->transit[pair->client_capture], pair, gist.size_bytes);
 	}
 	if (!aggregate->leaves_rows)
-		matched_row_add(matched_row(aggregate, number), pair, bucket, moved_bytes);
+		matched_row_add(matched_row(aggregate, gist.number), &pair->parts, &gist);
 	if (pair->parts.total_ns >= slowest_threshold_ns(aggregate->slowest))
 		slowest_add(aggregate->slowest, pair, pair->parts.total_ns);
 }
@@ -522,8 +551,12 @@ aggregate_matched(struct aggregate *aggregate, unsigned *count)
 
 	g_ptr_array_set_size(view, 0);
 	for (unsigned number = 0; number < aggregate->keys.count; number++) {
-		if (aggregate->matched[number] != NULL && aggregate->matched[number]->count > 0)
-			g_ptr_array_add(view, aggregate->matched[number]);
+		struct matched_row *row = aggregate->matched[number];
+
+		if (row == NULL || row->count == 0)
+			continue;
+		matched_row_settle(row);
+		g_ptr_array_add(view, row);
 	}
 	if (view->len > 0)
 		qsort(view->pdata, view->len, sizeof(*view->pdata), compare_matched);

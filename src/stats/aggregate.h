@@ -61,6 +61,7 @@ struct matched_row {
 	uint64_t count, bytes;
 	struct dist total, server, network;
 	struct dist retransmit, client;	/* of the calls of which it is known */
+	uint64_t retransmit_none, client_none;	/* of them, those of which it is 0 and that get into a dist before a view */
 	struct dist network_whole;	/* with the client's part in it; only if it differs */
 	bool network_differs;
 	struct dist request, reply;	/* of the calls whose clocks are aligned */

@@ -354,13 +354,12 @@ network_differs(struct breakdown_row *row)
 	row->network_differs = true;
 }
 
-/* bucket: that of its total_ns. */
 static inline void
-row_add(struct breakdown_row *row, const struct attribution *parts, uint32_t bucket, uint32_t moved_bytes)
+row_add(struct breakdown_row *row, const struct attribution *parts, const struct pair_gist *gist)
 {
 	row->count++;
-	row->bytes += moved_bytes;
-	dist_count(&row->total, parts->total_ns, bucket);
+	row->bytes += gist->moved_bytes;
+	dist_count(&row->total, parts->total_ns, gist->bucket);
 	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
 		network_differs(row);
 	dist_sum(&row->server, parts->server_ns);
@@ -599,34 +598,29 @@ bundle_of(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned nu
 }
 
 static G_GNUC_NO_INLINE void
-add_bundled(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t bucket,
-    uint32_t moved_bytes)
+add_bundled(struct breakdowns *breakdowns, const struct op_pair *pair, const struct pair_gist *gist)
 {
 	uint64_t id[BREAKDOWN_KINDS];
 
 	ids_of_pair(pair, id);
 	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++)
-		row_add(breakdown_row(breakdowns->of[bundled[i]], id[bundled[i]], number), &pair->parts, bucket, moved_bytes);
+		row_add(breakdown_row(breakdowns->of[bundled[i]], id[bundled[i]], gist->number), &pair->parts, gist);
 }
 
 void
-breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t bucket,
-    uint32_t moved_bytes)
+breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, const struct pair_gist *gist)
 {
-	struct breakdown *time = breakdowns->of[BREAKDOWN_TIME];
-	uint64_t start_ns = (uint64_t)breakdown_window(time, pair->op[PAIR_SERVER].call_first_ns);
-	struct bundle *bundle = bundle_of(breakdowns, pair, number);
-	uint32_t bytes;
+	struct breakdown *const *of = breakdowns->of;
+	uint64_t start_ns = (uint64_t)breakdown_window(of[BREAKDOWN_TIME], pair->op[PAIR_SERVER].call_first_ns);
+	struct bundle *bundle = bundle_of(breakdowns, pair, gist->number);
 
 	if (G_LIKELY(bundle != NULL))
-		row_add(&bundle->sum, &pair->parts, bucket, moved_bytes);
+		row_add(&bundle->sum, &pair->parts, gist);
 	else
-		add_bundled(breakdowns, pair, number, bucket, moved_bytes);
-	row_add(breakdown_row(time, start_ns, number), &pair->parts, bucket, moved_bytes);
-	if (pair_with(pair, OP_HAS_FILE) != NULL)
-		row_add(breakdown_row(breakdowns->of[BREAKDOWN_FILE], pair->file_id, number), &pair->parts, bucket,
-		    moved_bytes);
-	if (pair_size(pair, &bytes))
-		row_add(breakdown_row(breakdowns->of[BREAKDOWN_SIZE], size_class(bytes), number), &pair->parts, bucket,
-		    moved_bytes);
+		add_bundled(breakdowns, pair, gist);
+	row_add(breakdown_row(of[BREAKDOWN_TIME], start_ns, gist->number), &pair->parts, gist);
+	if (gist->has_file)
+		row_add(breakdown_row(of[BREAKDOWN_FILE], pair->file_id, gist->number), &pair->parts, gist);
+	if (gist->has_size)
+		row_add(breakdown_row(of[BREAKDOWN_SIZE], size_class(gist->size_bytes), gist->number), &pair->parts, gist);
 }

@@ -17,12 +17,8 @@ struct breakdowns *breakdowns_new(struct row_keys *keys);
 /* The same with memory of its own; keys, borrowed, is a copy of its keys. */
 struct breakdowns *breakdowns_copy(const struct breakdowns *breakdowns, struct row_keys *keys);
 void breakdowns_free(struct breakdowns *breakdowns);
-/*
- * Counts a matched pair: the number of its operation, the bucket of its
- * total_ns, the bytes that it moved (0 when not known).
- */
-void breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t bucket,
-    uint32_t moved_bytes);
+/* Counts a matched pair. */
+void breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, const struct pair_gist *gist);
 void breakdowns_merge(struct breakdowns *into, const struct breakdowns *from);
 /* Fills view with const struct breakdown_row *, at most BREAKDOWN_ROWS and the others; see aggregate.h. */
 void breakdowns_view(struct breakdowns *breakdowns, enum breakdown_kind kind, GPtrArray *view);

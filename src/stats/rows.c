@@ -263,24 +263,22 @@ matched_network_differs(struct matched_row *row)
 	row->network_differs = true;
 }
 
-/* dist_add of what is 0 for nearly all calls, whose place need not be worked out. */
+/* dist_add of what is 0 for nearly all calls, which are counted in none. */
 static inline void
-add_nothing_often(struct dist *dist, int64_t value_ns)
+add_nothing_often(struct dist *dist, uint64_t *none, int64_t value_ns)
 {
 	if (G_LIKELY(value_ns == 0))
-		dist_add_here(dist, 0);
+		++*none;
 	else
 		dist_add_here(dist, value_ns);
 }
 
 void
-matched_row_add(struct matched_row *row, const struct op_pair *pair, uint32_t bucket, uint32_t moved_bytes)
+matched_row_add(struct matched_row *row, const struct attribution *parts, const struct pair_gist *gist)
 {
-	const struct attribution *parts = &pair->parts;
-
 	row->count++;
-	row->bytes += moved_bytes;
-	dist_count(&row->total, parts->total_ns, bucket);
+	row->bytes += gist->moved_bytes;
+	dist_count(&row->total, parts->total_ns, gist->bucket);
 	dist_add_here(&row->server, parts->server_ns);
 	if (G_UNLIKELY(parts->client_ns != 0 && !row->network_differs))
 		matched_network_differs(row);
@@ -288,14 +286,22 @@ matched_row_add(struct matched_row *row, const struct op_pair *pair, uint32_t bu
 	if (row->network_differs)
 		dist_add_here(&row->network_whole, parts->network_ns + parts->client_ns);
 	if (parts->client_known)
-		add_nothing_often(&row->client, parts->client_ns);
+		add_nothing_often(&row->client, &row->client_none, parts->client_ns);
 	if (parts->retransmit_known)
-		add_nothing_often(&row->retransmit, parts->retransmit_ns);
+		add_nothing_often(&row->retransmit, &row->retransmit_none, parts->retransmit_ns);
 	if (parts->aligned) {
 		dist_add_here(&row->request, parts->request_ns);
 		dist_add_here(&row->reply, parts->reply_ns);
 		dist_sum(&row->clock_error, parts->clock_error_ns);
 	}
+}
+
+void
+matched_row_settle(struct matched_row *row)
+{
+	dist_add_times(&row->client, 0, row->client_none);
+	dist_add_times(&row->retransmit, 0, row->retransmit_none);
+	row->client_none = row->retransmit_none = 0;
 }
 
 void
@@ -311,6 +317,8 @@ matched_row_merge(struct matched_row *into, const struct matched_row *from)
 	if (into->network_differs)
 		dist_merge(&into->network_whole, from->network_differs ? &from->network_whole : &from->network);
 	dist_merge(&into->network, &from->network);
+	into->client_none += from->client_none;
+	into->retransmit_none += from->retransmit_none;
 	dist_merge(&into->retransmit, &from->retransmit);
 	dist_merge(&into->client, &from->client);
 	dist_merge(&into->request, &from->request);

@@ -59,8 +59,18 @@ void side_row_reset(struct side_row *row);
 void side_row_clear(struct side_row *row);
 void side_row_free(struct side_row *row);
 
-/* pair is matched; bucket is its total_ns's, moved_bytes 0 when not known. */
-void matched_row_add(struct matched_row *row, const struct op_pair *pair, uint32_t bucket, uint32_t moved_bytes);
+/* What is asked of a matched pair more than once. */
+struct pair_gist {
+	unsigned number;	/* of its operation */
+	uint32_t bucket;	/* of its total_ns */
+	uint32_t moved_bytes;	/* 0: not known, too */
+	uint32_t size_bytes;	/* moved, else requested; 0: not known, too */
+	bool has_size, has_file;
+};
+
+void matched_row_add(struct matched_row *row, const struct attribution *parts, const struct pair_gist *gist);
+/* Before it is looked at. */
+void matched_row_settle(struct matched_row *row);
 void matched_row_merge(struct matched_row *into, const struct matched_row *from);
 struct matched_row *matched_row_copy(const struct matched_row *row);
 void matched_row_reset(struct matched_row *row);

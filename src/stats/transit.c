@@ -14,11 +14,9 @@ has_own_stamps(const struct op_pair *pair)
 }
 
 void
-transit_add(struct transit *transit, const struct op_pair *pair)
+transit_add(struct transit *transit, const struct op_pair *pair, uint32_t size_bytes)
 {
 	const struct nfs_op *server = &pair->op[PAIR_SERVER], *client = &pair->op[PAIR_CLIENT];
-	const struct nfs_op *op = pair_op(pair);
-	uint32_t bytes;
 	int64_t way_ns;
 
 	transit->calls++;
@@ -30,11 +28,11 @@ transit_add(struct transit *transit, const struct op_pair *pair)
 	way_ns = duration_ns(duration_ns(server->call_last_ns, server->reply_last_ns),
 	    duration_ns(client->call_last_ns, client->reply_last_ns));
 	dist_add_here(&transit->all, way_ns);
-	if (!pair_size(pair, &bytes) || bytes < TRANSIT_DATA_BYTES)
+	if (size_bytes < TRANSIT_DATA_BYTES)
 		return;
-	if (op_reads(op))
+	if (op_reads(client))
 		dist_add_here(&transit->data[PAIR_CLIENT], way_ns);
-	else if (op_writes(op))
+	else if (op_writes(client))
 		dist_add_here(&transit->data[PAIR_SERVER], way_ns);
 }
 

@@ -25,7 +25,8 @@ struct transit {
 	__int128 total_ns, server_ns, network_ns;
 };
 
-void transit_add(struct transit *transit, const struct op_pair *pair);
+/* pair is matched; size_bytes: moved, else requested, 0 when not known. */
+void transit_add(struct transit *transit, const struct op_pair *pair, uint32_t size_bytes);
 void transit_merge(struct transit *into, const struct transit *from);
 void transit_clear(struct transit *transit);
 /* Empties it and keeps its memory. */

@@ -76,13 +76,13 @@ Test(transit, of_the_bytes)
 
 	build_data(&op, 1, 0, 65536, 65536);
 	pair = build_pair(&op, 500000);
-	transit_add(&transit, &pair);
+	transit_add(&transit, &pair, 65536);
 	/* the server takes 3 ms longer to send the reply, and it arrives as much later */
 	pair.op[PAIR_SERVER].reply_last_ns += 3000000;
 	pair.op[PAIR_CLIENT].reply_last_ns += 3000000;
 	pair.parts.total_ns += 3000000;
 	pair.parts.network_ns += 3000000;
-	transit_add(&transit, &pair);
+	transit_add(&transit, &pair, 65536);
 	cr_assert_eq(transit.all.count, 2);
 	cr_assert_eq(transit.all.min_ns, 40000);
 	cr_assert_eq(transit.all.max_ns, 40000);
@@ -91,7 +91,7 @@ Test(transit, of_the_bytes)
 	cr_assert_eq((int64_t)transit.total_ns, 2 * 541500 + 3000000);
 	/* a copy's stamps say nothing of the way */
 	pair.op[PAIR_CLIENT].retransmits = 1;
-	transit_add(&transit, &pair);
+	transit_add(&transit, &pair, 65536);
 	cr_assert_eq(transit.all.count, 2);
 	cr_assert_eq(transit.calls, 3);
 	transit_merge(&sum, &transit);
