@@ -1,11 +1,16 @@
 /*
- *	| margin | window | window | window | window |
+ *	| margin | window | window | ... | window |
  *	memory   ring
  *
- * What a file has of a whole window is mapped into its place, so that nothing
- * is copied. The rest is read into it in chunks: the start, the end, and all of
- * what cannot be mapped. What is left at the ring's end goes into the margin, in
- * front of what comes next.
+ * What a file has of whole windows is mapped into their place, so that nothing
+ * is copied. The rest is read, in chunks, into the first few: the start, the end,
+ * and all of what cannot be mapped. What is left at the ring's end goes into the
+ * margin, in front of what comes next.
+ *
+ * Whoever changes a mapping stops all threads. So it is made of many windows at
+ * once, and pages far behind are given back many at once. The others come when
+ * they are looked at, which takes 64 KiB, or a huge page where the file has one
+ * in the place that the ring has for it, and stops nobody.
  */
 #include "capture/bytes.h"
 
@@ -20,26 +25,70 @@
 
 enum {
 	CHUNK = 1 << 18,	/* fits into the second cache beside what is made of it */
-	WINDOW = 1 << 19,	/* whole pages, whatever their size, and enough of them for each to cost little */
-	MEMORY = MAPPING_BYTES,
-	RING = MEMORY - (int)BYTES_MOST,
+	WINDOW = 1 << 19,	/* whole pages, whatever their size */
+	READ = 1 << 21,		/* of the ring, where it is not mapped */
+	HUGE = 1 << 21,		/* a huge page of most machines */
+	STRETCH = 1 << 23,	/* mapped at once, at most */
+	DROP = HUGE,		/* of pages given back at once, */
+	KEPT = 1 << 21,		/* with so many behind them that may still be looked at */
+	MARGIN = BYTES_MOST,
+	RING = MAPPING_BYTES - MARGIN,
 };
 
-G_STATIC_ASSERT((int)BYTES_MOST % WINDOW == 0 && (int)BYTES_MOST < RING && RING % WINDOW == 0 && WINDOW % CHUNK == 0);
+G_STATIC_ASSERT(WINDOW % CHUNK == 0 && MARGIN % WINDOW == 0 && MARGIN < READ && READ % WINDOW == 0);
+G_STATIC_ASSERT(STRETCH % WINDOW == 0 && DROP % WINDOW == 0 && KEPT % DROP == 0 && RING % STRETCH == 0);
+G_STATIC_ASSERT(KEPT + DROP <= STRETCH && STRETCH < RING && READ < RING);
+
+/* Addresses for the whole ring, where huge pages fit; they have no memory. False: there are not so many. */
+static bool
+reserve_ring(struct bytes *bytes)
+{
+	uint8_t *all = mmap(NULL, MAPPING_BYTES + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (all == MAP_FAILED)
+		return false;
+	before = (size_t)(-((uintptr_t)all + MARGIN) % HUGE);
+	if (before > 0)
+		munmap(all, before);
+	bytes->memory = all + before;
+	bytes->size = MAPPING_BYTES;
+	munmap(bytes->memory + bytes->size, HUGE - before);
+	return true;
+}
+
+/* With memory for what is read. False: there is none. */
+static bool
+reserve(struct bytes *bytes)
+{
+	void *memory;
+
+	if (reserve_ring(bytes)) {
+		if (mapping_clear(bytes->memory, MARGIN + READ))
+			return true;
+		munmap(bytes->memory, bytes->size);
+	}
+	bytes->size = MARGIN + READ;
+	bytes->is_unmappable = true;
+	memory = mmap(NULL, bytes->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bytes->memory = memory;
+	return memory != MAP_FAILED;
+}
 
 struct bytes *
 bytes_new(int fd, const void *first, size_t len)
 {
-	struct bytes *bytes;
-	void *memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct bytes *bytes = g_new0(struct bytes, 1);
 
-	if (memory == MAP_FAILED)
+	if (!reserve(bytes)) {
+		g_free(bytes);
 		return NULL;
-	bytes = g_new0(struct bytes, 1);
+	}
 	bytes->fd = fd;
-	bytes->memory = memory;
-	bytes->ring = bytes->memory + BYTES_MOST;
-	bytes->place = bytes->ring;
+	bytes->offset = lseek(fd, 0, SEEK_CUR);
+	bytes->is_unmappable |= bytes->offset < 0;
+	bytes->ring = bytes->memory + MARGIN;
+	bytes->place = bytes->mapped_end = bytes->ring;
 	bytes->filled = bytes->ring + len;
 	memcpy(bytes->ring, first, len);
 	return bytes;
@@ -55,7 +104,7 @@ tell(const struct bytes *bytes, const uint8_t *from, const uint8_t *to)
 static void
 tell_all(const struct bytes *bytes)
 {
-	tell(bytes, bytes->memory, bytes->memory + MEMORY);
+	tell(bytes, bytes->memory, bytes->memory + bytes->size);
 }
 
 void
@@ -65,7 +114,7 @@ bytes_free(struct bytes *bytes)
 		return;
 	tell_all(bytes);
 	mapping_free(bytes->mapping);
-	munmap(bytes->memory, MEMORY);
+	munmap(bytes->memory, bytes->size);
 	close(bytes->fd);
 	g_free(bytes);
 }
@@ -94,74 +143,95 @@ turn(struct bytes *bytes)
 	tell(bytes, to, bytes->ring);
 	memcpy(to, bytes->place, left);
 	bytes->place = to;
-	bytes->filled = bytes->ring;
+	bytes->filled = bytes->mapped_end = bytes->ring;
 }
 
-/* Where in the file the next bytes are, when there is a whole window of them that may be mapped; else -1. */
-static off_t
-find_window(struct bytes *bytes)
-{
-	off_t offset = lseek(bytes->fd, 0, SEEK_CUR);
-	struct stat status;
-
-	if (offset < 0 || fstat(bytes->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-		bytes->is_unmappable = true;
-		return -1;
-	}
-	return status.st_size - offset >= WINDOW ? offset : -1;
-}
-
-/* The file's next bytes for all of the window at its start. False: they are to be read. */
+/* Up to so many bytes of the file from here to the stretch's end, in whole windows. False: they are to be read. */
 static bool
-map(struct bytes *bytes, unsigned window)
+map(struct bytes *bytes, off_t most)
 {
-	off_t offset = bytes->is_unmappable ? -1 : find_window(bytes);
+	off_t room = STRETCH - (bytes->filled - bytes->ring) % STRETCH;
+	size_t len = (size_t)MIN(room, most / WINDOW * WINDOW);
 
-	if (offset < 0)
-		return false;
 	if (bytes->mapping == NULL)
 		bytes->mapping = mapping_new(bytes->memory);
 	if (bytes->mapping == NULL) {
 		bytes->is_unmappable = true;
 		return false;
 	}
-	bytes->mapped |= 1U << window;
+	tell(bytes, bytes->filled, bytes->filled + len);
 	/* read(2) tells why, or can do it */
-	bytes->is_unmappable = !mapping_put(bytes->filled, WINDOW, bytes->fd, offset) ||
-	    lseek(bytes->fd, WINDOW, SEEK_CUR) < 0;
-	if (!bytes->is_unmappable)
-		bytes->mapped_to = offset + WINDOW;
+	bytes->is_unmappable = !mapping_put(bytes->filled, len, bytes->fd, bytes->offset);
+	bytes->mapped_end = bytes->filled + len;
 	return !bytes->is_unmappable;
 }
 
-/* False: there is no memory. */
-static bool
-unmap(struct bytes *bytes, unsigned window)
+/* Pages far behind filled take no memory any more. */
+static void
+drop(struct bytes *bytes)
 {
-	if ((bytes->mapped & 1U << window) != 0 && !mapping_clear(bytes->ring + (size_t)window * WINDOW, WINDOW))
+	ptrdiff_t at = bytes->filled - bytes->ring;
+	uint8_t *from;
+
+	if (at % DROP != 0)
+		return;
+	from = bytes->ring + (at - KEPT - DROP + RING) % RING;
+	tell(bytes, from, from + DROP);
+	mapping_rest(from, DROP);
+}
+
+/* True: the window at filled has the file's next bytes. */
+static bool
+map_window(struct bytes *bytes)
+{
+	struct stat status;
+
+	if (bytes->is_unmappable)
 		return false;
-	bytes->mapped &= ~(1U << window);
+	if (fstat(bytes->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+		bytes->is_unmappable = true;
+		return false;
+	}
+	if (status.st_size - bytes->offset < WINDOW)
+		return false;
+	if (bytes->filled >= bytes->mapped_end && !map(bytes, status.st_size - bytes->offset))
+		return false;
+	drop(bytes);
+	bytes->mapped_to = bytes->offset + WINDOW;
 	return true;
+}
+
+/* A window to read into. False: there is no memory. */
+static bool
+clear_window(struct bytes *bytes)
+{
+	if (bytes->filled - bytes->ring >= READ)
+		turn(bytes);
+	bytes->mapped_end = bytes->filled;
+	if (bytes->mapping == NULL)
+		return true;
+	tell(bytes, bytes->filled, bytes->filled + WINDOW);
+	return mapping_clear(bytes->filled, WINDOW);
 }
 
 /* Puts bytes of the file behind those that are there: how many; 0: at its end; -1: errno. */
 static ssize_t
 fill(struct bytes *bytes)
 {
-	size_t at = (size_t)(bytes->filled - bytes->ring), room = CHUNK - at % CHUNK;
-	unsigned window = (unsigned)(at / WINDOW);
+	size_t room;
 	ssize_t len;
 
-	if (at % WINDOW == 0) {
-		tell(bytes, bytes->filled, bytes->filled + WINDOW);
-		if (map(bytes, window))
+	if ((bytes->filled - bytes->ring) % WINDOW == 0) {
+		if (map_window(bytes))
 			return WINDOW;
-		if (!unmap(bytes, window))
+		if (!clear_window(bytes))
 			return -1;
 	}
+	room = CHUNK - (size_t)(bytes->filled - bytes->ring) % CHUNK;
 	tell(bytes, bytes->filled, bytes->filled + room);
 	do
-		len = read(bytes->fd, bytes->filled, room);
+		len = bytes->offset < 0 ? read(bytes->fd, bytes->filled, room) :
+		    pread(bytes->fd, bytes->filled, room, bytes->offset);
 	while (len < 0 && errno == EINTR);
 	return len;
 }
@@ -181,8 +251,10 @@ read_some(struct bytes *bytes)
 		turn(bytes);
 	len = fill(bytes);
 	bytes->error = len < 0 ? errno : 0;
-	if (len > 0)
+	if (len > 0) {
 		bytes->filled += len;
+		bytes->offset += bytes->offset < 0 ? 0 : len;
+	}
 	return len > 0;
 }
 

@@ -26,14 +26,16 @@ struct bytes {
 	const uint8_t *place;	/* the next byte */
 	uint8_t *filled;	/* behind the last byte that was read */
 	uint8_t *memory, *ring;	/* in front of the ring there is room for what is left over at its end */
+	size_t size;		/* of the memory */
 	uint64_t passed;	/* bytes in front of place since the start */
 	int fd;
 	int error;		/* errno of a read that failed; 0: none did */
 	bool hold;		/* nothing is read: what lies there now is all that there is */
 	bool held;		/* by that more was not read */
 	bool is_unmappable;
-	uint32_t mapped;	/* bit n: the ring's window n is of pages of the file */
-	off_t mapped_to;	/* where in the file those that came last end */
+	off_t offset;		/* where in the file what is behind filled is; -1: it is a pipe */
+	off_t mapped_to;	/* where in the file the pages that came last end */
+	uint8_t *mapped_end;	/* what is between filled and there are pages that come next */
 	struct mapping *mapping;	/* NULL: as yet there were none */
 	bytes_gone_fn *gone;
 	void *context;

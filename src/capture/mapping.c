@@ -6,10 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22	/* Linux 5.14 */
-#endif
-
 enum { MAPPINGS = 64 };
 
 struct mapping {
@@ -100,8 +96,13 @@ mapping_put(uint8_t *at, size_t len, int fd, off_t offset)
 		return false;
 	/* as far ahead as for a reader */
 	madvise(at, len, MADV_SEQUENTIAL);
-	/* older kernels do not know it, and hand the pages over one by one */
-	return madvise(at, len, MADV_POPULATE_READ) == 0 || errno == EINVAL;
+	return true;
+}
+
+void
+mapping_rest(const uint8_t *at, size_t len)
+{
+	madvise((void *)(uintptr_t)at, len, MADV_DONTNEED);
 }
 
 bool

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { MAPPING_BYTES = 5 << 19 };
+enum { MAPPING_BYTES = 33 << 19 };
 
 struct mapping;
 
@@ -27,11 +27,13 @@ void mapping_free(struct mapping *mapping);
 bool mapping_lost(const struct mapping *mapping);
 
 /*
- * Pages of a file, from offset on, in place of the memory; to be read only, and
- * all can be read at this moment. All of it in whole pages. False: it cannot be
- * done, and what is there now may only be cleared.
+ * Pages of a file, from offset on, in place of the memory; to be read only. All
+ * of it in whole pages, which the file is to have. False: it cannot be done, and
+ * what is there now may only be cleared.
  */
 bool mapping_put(uint8_t *at, size_t len, int fd, off_t offset);
+/* Pages that take no memory until they are looked at again; what is no page of a file is zeros then. */
+void mapping_rest(const uint8_t *at, size_t len);
 /* Zeroed memory in place of pages. False: there is none, see errno. */
 bool mapping_clear(uint8_t *at, size_t len);
 

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <glib.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "capture/bytes.h"
@@ -13,7 +15,11 @@ enum {
 	FIRST = 8,		/* read before, as source.c does */
 	PAGE = 1 << 16,		/* whole ones, whatever their size */
 	WINDOW = 1 << 19,	/* as in bytes.c */
+	STRETCH = 16 * WINDOW,	/* likewise */
+	RING = 32 * WINDOW,	/* likewise */
 	MANY = 100,		/* mappings, more than are watched */
+	LENT = 64,
+	PIECE = 40000,
 };
 
 /* No two places near each other are alike. */
@@ -97,6 +103,7 @@ Test(bytes, every_size_is_read_to_its_end)
 	static const uint64_t sizes[] = {
 		0, 1, FIRST, 100, PAGE - 1, PAGE, PAGE + 1, WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW - 1, 2 * WINDOW,
 		2 * WINDOW + 1, 2 * WINDOW + PAGE, 13 * WINDOW, 13 * WINDOW + 4711,
+		STRETCH + 1, STRETCH + WINDOW, RING, RING + 1, RING + 2 * WINDOW + 4711,
 	};
 	static const size_t pieces[] = { 1447, PAGE, 262144 + 16, BYTES_MOST };
 
@@ -179,11 +186,99 @@ Test(bytes, more_than_are_watched_are_read)
 	bytes_free(many[0]);
 }
 
+/* What was lent last, until it is gone. */
+struct lent {
+	const uint8_t *place[LENT];	/* NULL: it is gone */
+	uint64_t at[LENT];
+	unsigned gone;
+};
+
+static void
+note_gone(void *context, const uint8_t *from, const uint8_t *to)
+{
+	struct lent *lent = context;
+
+	for (unsigned i = 0; i < LENT; i++)
+		if (lent->place[i] != NULL && lent->place[i] < to && lent->place[i] + PIECE > from) {
+			lent->place[i] = NULL;
+			lent->gone++;
+		}
+}
+
+static void
+check_lent(const struct lent *lent)
+{
+	for (unsigned i = 0; i < LENT; i++)
+		for (unsigned k = 0; lent->place[i] != NULL && k < PIECE; k += PIECE - 1)
+			cr_assert_eq(lent->place[i][k], byte_at(lent->at[i] + k));
+}
+
+/* A file that grows by what is read of it, so that it is mapped and read in turn, or has all its bytes. */
+static void
+check_lending(uint64_t step)
+{
+	struct lent lent = { 0 };
+	uint64_t size = step, all = 5 * RING / 2, at = 0;
+	int fd = make_file(size);
+	struct bytes *bytes = open_at(fd, 0);
+
+	bytes_on_gone(bytes, note_gone, &lent);
+	for (unsigned i = 0; at + PIECE <= all; i = (i + 1) % LENT) {
+		for (; size < at + PIECE; size += step)
+			append(fd, size, size + step);
+		cr_assert(bytes_look(bytes, PIECE));
+		lent.place[i] = bytes->place;
+		lent.at[i] = at;
+		bytes_pass(bytes, PIECE);
+		at += PIECE;
+		check_lent(&lent);
+	}
+	cr_assert_gt(lent.gone, 0);
+	bytes_free(bytes);
+	for (unsigned i = 0; i < LENT; i++)
+		cr_assert_null(lent.place[i]);
+}
+
+Test(bytes, what_is_lent_stays_until_it_is_gone)
+{
+	check_lending(5 * RING / 2);
+	check_lending(RING - 3 * WINDOW + 1);
+	check_lending(4 * WINDOW + PAGE);
+	check_lending(2 * WINDOW);
+}
+
+/* The ring of a mapping needs many addresses; what is read does not. */
+Test(bytes, without_addresses_it_is_read)
+{
+	static const uint64_t size = 7 * WINDOW + 5;
+	int fd = make_file(size);
+	unsigned long pages = 0;
+	struct rlimit before, limit;
+	struct bytes *bytes;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	cr_assert_not_null(file);
+	cr_assert_eq(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
+	limit = before;
+	limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (8 << 20);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	bytes = open_at(fd, 0);
+	cr_assert_eq(setrlimit(RLIMIT_AS, &before), 0);
+	take_rest(bytes, 0, size, 1447);
+	cr_assert_eq(bytes->mapped_to, 0);
+	bytes_free(bytes);
+}
+
 /* ---- files that change ---- */
 
 Test(bytes, a_file_that_grows_is_read_on)
 {
-	static const uint64_t sizes[] = { 100, PAGE, PAGE + 3, WINDOW, 2 * WINDOW + 9, 6 * WINDOW + 10, 6 * WINDOW + 11 };
+	static const uint64_t sizes[] = {
+		100, PAGE, PAGE + 3, WINDOW, 2 * WINDOW + 9, 6 * WINDOW + 10, 6 * WINDOW + 11, 7 * WINDOW,
+		RING - WINDOW, RING + 3 * WINDOW, RING + 3 * WINDOW + 1, RING + 5 * WINDOW,
+	};
 	int fd = make_file(sizes[0]);
 	struct bytes *bytes = open_at(fd, 0);
 
@@ -321,8 +416,6 @@ Test(bytes, what_cannot_be_mapped_can_be_cleared)
 	memory[0] = 1;
 	cr_assert_eq(memory[PAGE - 1], 0);
 	cr_assert_not(mapping_put(memory, PAGE, ends[0], 0));
-	/* more than there is of the file */
-	cr_assert_not(mapping_put(memory, 2 * PAGE, fd, 0));
 	cr_assert(mapping_clear(memory, 2 * PAGE));
 	memory[0] = memory[2 * PAGE - 1] = 1;
 }
