@@ -81,7 +81,7 @@ file_fetch(uintptr_t head)
 static inline __attribute__((always_inline)) void
 file_fetch_ahead(const uint8_t *next, uint32_t len)
 {
-	enum { LARGE = 512, LATER = 8 };
+	enum { LARGE = 512, LATER = 4 };
 
 	file_fetch((uintptr_t)next + (len > LARGE ? LATER * len : 0));
 }
