@@ -25,8 +25,6 @@ enum {
 	RECONNECTING_CALLS = 4096,
 	/* One capture's side is told by round trips only when they differ so much. */
 	SIDE_RATIO = 2,
-	CACHE_LINE = 64,
-	AHEAD = 4,			/* packets that are fetched in front of their turn */
 };
 
 G_STATIC_ASSERT(PIPELINE_SHARDS == 1 << FLOW_FIXED_BITS);
@@ -612,14 +610,6 @@ set_clock_back(struct pipeline *pipeline, int64_t now_ns)
 	pipeline->newest_ns = pipeline->next_tick_ns = now_ns;
 }
 
-/* A packet's headers into the cache. */
-static inline void
-fetch(const uint8_t *data)
-{
-	__builtin_prefetch(data);
-	__builtin_prefetch((const void *)((uintptr_t)data + CACHE_LINE));
-}
-
 /* Packets whose turn has come. */
 static void
 take_waiting(struct pipeline *pipeline, int64_t until_ns)
@@ -628,17 +618,14 @@ take_waiting(struct pipeline *pipeline, int64_t until_ns)
 		bool stepped;
 		unsigned count;
 		const struct packet *packet = reorder_pop(pipeline->reorder, until_ns, &count, &stepped);
-		const struct packet *end = packet + count, *behind = end - MIN(count, AHEAD);
+		const struct packet *end = packet + count;
 
 		if (count == 0)
 			return;
 		if (stepped)
 			set_clock_back(pipeline, packet->ts_ns);
-		for (; packet < end; packet++) {
-			if (packet < behind)
-				fetch(packet[AHEAD].data);
+		for (; packet < end; packet++)
 			take_packet(pipeline, packet);
-		}
 	}
 }
 
