@@ -154,13 +154,13 @@ struct nfs_op {
 	uint32_t slots_granted;			/* CREATE_SESSION's reply: ca_maxrequests of the fore channel (section 18.36) */
 	/* FSINFO's rtmax and wtmax (RFC 1813 section 3.3.19), FATTR4_MAXREAD and _MAXWRITE (RFC 7530 section 5.8) */
 	uint32_t read_most_bytes, write_most_bytes;
-	/* COMPOUND: the call's operations as far as they were seen, in order; there may be more than OP_LIST */
-	uint8_t operations[OP_LIST];
-	uint16_t operations_seen;
+	struct asked_program asked;		/* a portmapper's call */
+	uint16_t operations_seen;		/* of the call's COMPOUND; may exceed OP_LIST */
 	bool operations_all;			/* there are no more than operations_seen */
 	uint8_t handle_len;
+	/* valid as far as others say */
+	uint8_t operations[OP_LIST];		/* the call's, as far as they were seen, in order */
 	const uint8_t *handle;			/* OP_HAS_FILE: the file handle, which a decoder leaves where it is in the call */
-	struct asked_program asked;		/* a portmapper's call */
 	struct nfs_said *said;			/* lent to a decoder (nfscorr/nfs_said.h); else NULL */
 };
 
@@ -192,6 +192,19 @@ op_has(const struct nfs_op *op, uint32_t bits)
 	return (op->valid & bits) == bits;
 }
 
+/* A call of which nothing is known yet. */
+static inline void
+op_clear(struct nfs_op *op)
+{
+	/* in parts, which a compiler makes in line */
+	enum { PARTS = 3, PART_BYTES = offsetof(struct nfs_op, operations) / PARTS };
+
+	_Static_assert(PARTS * PART_BYTES == offsetof(struct nfs_op, operations), "all of it");
+	for (unsigned i = 0; i < PARTS; i++)
+		memset((uint8_t *)op + i * PART_BYTES, 0, PART_BYTES);
+	op->said = NULL;
+}
+
 /* The file handle of a call, 128 bytes at most (RFC 7531, NFS4_FHSIZE), is where it is in its bytes. */
 static inline void
 op_set_handle(struct nfs_op *op, const uint8_t *bytes, uint32_t len)
@@ -202,8 +215,8 @@ op_set_handle(struct nfs_op *op, const uint8_t *bytes, uint32_t len)
 }
 
 /*
- * Copies a call that a decoder is done with: without operations and what is
- * behind them, which are undefined in the copy.
+ * Copies a call that a decoder is done with: without asked and what is behind
+ * it, which are undefined in the copy.
  */
 static inline void
 op_copy(struct nfs_op *copy, const struct nfs_op *op)
@@ -211,7 +224,7 @@ op_copy(struct nfs_op *copy, const struct nfs_op *op)
 	memcpy(copy, op, offsetof(struct nfs_op, slot_used_highest));
 	if (op->valid & OP_HAS_RARE)
 		memcpy(&copy->slot_used_highest, &op->slot_used_highest,
-		    offsetof(struct nfs_op, operations) - offsetof(struct nfs_op, slot_used_highest));
+		    offsetof(struct nfs_op, asked) - offsetof(struct nfs_op, slot_used_highest));
 }
 
 #endif

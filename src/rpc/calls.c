@@ -56,6 +56,7 @@ struct peer {
 	struct orphans *orphans;	/* NULL until a reply came without its call */
 	struct recent *recent;		/* RECENT of them */
 	unsigned recent_next;
+	struct usual_header usual[2];	/* of calls by their direction */
 	uint32_t answered_xid;		/* of the last call that was answered */
 	bool answered;
 	bool missed[2];
@@ -815,27 +816,33 @@ on_missed(void *context, struct connection_info *connection, uint8_t direction, 
 	peer->missed[direction] = true;
 }
 
+/* A head that does not begin with a header that can be read. */
+static G_GNUC_NO_INLINE enum head_result
+refuse_head(struct calls *calls, const struct rpc_record *record, enum header_result why)
+{
+	if (why == HEADER_WANTS)
+		return HEAD_MORE;
+	if (why == HEADER_BROKEN)
+		return HEAD_NOT_RPC;
+	/* cut away, or lost with the bytes behind it */
+	if (!(record->flags & RECORD_TIME_DEDUCED))
+		calls->counters.hidden_records++;
+	on_missed(calls, record->connection, record->direction, record->first_ns);
+	return HEAD_TAKEN;
+}
+
 static enum head_result
 on_head(void *context, struct rpc_record *record)
 {
 	struct calls *calls = context;
+	struct peer *peer = peer_of(record->connection);
 	struct rpc_message message = { 0 };
+	enum header_result result;
 
 	set_cursor(&message.body, record);
-	switch (rpc_header_parse(&message)) {
-	case HEADER_WANTS:
-		return HEAD_MORE;
-	case HEADER_BROKEN:
-		return HEAD_NOT_RPC;
-	case HEADER_CUT:
-		/* cut away, or lost with the bytes behind it */
-		if (!(record->flags & RECORD_TIME_DEDUCED))
-			calls->counters.hidden_records++;
-		on_missed(calls, record->connection, record->direction, record->first_ns);
-		return HEAD_TAKEN;
-	case HEADER_READ:
-		break;
-	}
+	result = rpc_header_parse(&message, &peer->usual[record->direction]);
+	if (G_UNLIKELY(result != HEADER_READ))
+		return refuse_head(calls, record, result);
 	return message.type == RPC_TYPE_CALL ? take_call(calls, record, &message) :
 	    take_reply(calls, record, &message);
 }

@@ -151,19 +151,76 @@ read_header(struct rpc_message *message)
 	return HEADER_READ;
 }
 
+static inline uint64_t
+two_words(const uint8_t *words)
+{
+	uint64_t both;
+
+	memcpy(&both, words, sizeof both);
+	return both;
+}
+
 /*
  *   0    4    8           12      16      20        24                 32 + credential
  *   XID  CALL rpc version program version procedure flavor len bytes.. flavor len bytes..
  */
-static bool
-load_call(struct rpc_message *message)
+enum { KIND = 4, SERVICE = 12, PROCEDURE = 20, CREDENTIAL = 24, AUTH_WORDS = 8 };
+
+static inline bool
+is_call_of_version_2(const uint8_t *words)
 {
-	enum { CREDENTIAL = 24, AUTH_WORDS = 8 };
+	static const uint8_t kind[8] = { [3] = RPC_TYPE_CALL, [7] = RPC_VERSION };
+
+	return two_words(words + KIND) == two_words(kind);
+}
+
+/* A call like the one before it. */
+static inline bool
+load_usual(struct rpc_message *message, const struct usual_header *usual)
+{
+	const uint8_t *words = message->body.data;
+
+	/* no bytes of a header are more than any */
+	if (usual->bytes - 1 >= message->body.cap)
+		return false;
+	if (!is_call_of_version_2(words) || ((two_words(words + SERVICE) ^ usual->service) |
+	    (two_words(words + CREDENTIAL) ^ usual->credential) |
+	    (two_words(words + usual->bytes - AUTH_WORDS) ^ usual->verifier)) != 0)
+		return false;
+	message->type = RPC_TYPE_CALL;
+	message->xid = xdr_load32(words);
+	message->program = usual->program;
+	message->version = usual->version;
+	message->procedure = xdr_load32(words + PROCEDURE);
+	message->credential_flavor = usual->credential_flavor;
+	message->header_complete = true;
+	message->body.off = usual->bytes;
+	return true;
+}
+
+static void
+learn_usual(struct usual_header *usual, const struct rpc_message *message)
+{
+	const uint8_t *words = message->body.data;
+
+	usual->bytes = message->body.off;
+	usual->program = message->program;
+	usual->version = message->version;
+	usual->credential_flavor = message->credential_flavor;
+	usual->service = two_words(words + SERVICE);
+	usual->credential = two_words(words + CREDENTIAL);
+	usual->verifier = two_words(words + usual->bytes - AUTH_WORDS);
+}
+
+/* One that is all here, without what takes more to read. */
+static bool
+load_call(struct rpc_message *message, struct usual_header *usual)
+{
 	struct xdr_cursor *cursor = &message->body;
-	const uint8_t *words = cursor->data + cursor->off;
+	const uint8_t *words = cursor->data;
 	uint32_t flavor = xdr_load32(words + CREDENTIAL), len = xdr_load32(words + CREDENTIAL + 4), verifier;
 
-	if (xdr_load32(words + 8) != RPC_VERSION || flavor == FLAVOR_GSS || flavor == FLAVOR_TLS || len > AUTH_MOST_BYTES)
+	if (!is_call_of_version_2(words) || flavor == FLAVOR_GSS || flavor == FLAVOR_TLS || len > AUTH_MOST_BYTES)
 		return false;
 	verifier = CREDENTIAL + AUTH_WORDS + (uint32_t)xdr_padded(len);
 	if (!xdr_holds(cursor, verifier + AUTH_WORDS))
@@ -173,50 +230,45 @@ load_call(struct rpc_message *message)
 		return false;
 	message->type = RPC_TYPE_CALL;
 	message->xid = xdr_load32(words);
-	message->program = xdr_load32(words + 12);
-	message->version = xdr_load32(words + 16);
-	message->procedure = xdr_load32(words + 20);
+	message->program = xdr_load32(words + SERVICE);
+	message->version = xdr_load32(words + SERVICE + 4);
+	message->procedure = xdr_load32(words + PROCEDURE);
 	message->credential_flavor = flavor;
 	message->header_complete = true;
-	cursor->off += verifier + AUTH_WORDS + (uint32_t)xdr_padded(len);
+	cursor->off = verifier + AUTH_WORDS + (uint32_t)xdr_padded(len);
+	if (usual != NULL && len == 0)
+		learn_usual(usual, message);
 	return true;
 }
 
 /* XID, REPLY, MSG_ACCEPTED, a verifier without bytes, accept_stat */
-static bool
+static inline bool
 load_reply(struct rpc_message *message)
 {
-	const uint8_t *words = message->body.data + message->body.off;
+	static const uint8_t accepted[8] = { [3] = RPC_TYPE_REPLY, [7] = REPLY_ACCEPTED };
+	const uint8_t *words = message->body.data;
 
-	if (xdr_load32(words + 8) != REPLY_ACCEPTED || xdr_load32(words + 16) != 0)
+	if (two_words(words + KIND) != two_words(accepted) || xdr_load32(words + 16) != 0)
 		return false;
 	message->type = RPC_TYPE_REPLY;
 	message->xid = xdr_load32(words);
 	message->detail = xdr_load32(words + 20);
 	message->header_complete = true;
-	message->body.off += REPLY_WORDS;
+	message->body.off = REPLY_WORDS;
 	return true;
 }
 
 /* Nearly every header is all here and as usual: it need not be looked for word by word. */
-static bool
-load_header(struct rpc_message *message)
+enum header_result
+rpc_header_parse(struct rpc_message *message, struct usual_header *usual)
 {
 	const struct xdr_cursor *cursor = &message->body;
-	uint32_t type;
 
-	if (!xdr_holds(cursor, REPLY_WORDS))
-		return false;
-	type = xdr_load32(cursor->data + cursor->off + 4);
-	if (type == RPC_TYPE_CALL)
-		return xdr_holds(cursor, CALL_WORDS) && load_call(message);
-	return type == RPC_TYPE_REPLY && load_reply(message);
-}
-
-enum header_result
-rpc_header_parse(struct rpc_message *message)
-{
-	return load_header(message) ? HEADER_READ : read_header(message);
+	if (G_LIKELY(xdr_holds(cursor, REPLY_WORDS)) && (load_reply(message) ||
+	    (usual != NULL && load_usual(message, usual)) ||
+	    (xdr_holds(cursor, CALL_WORDS) && load_call(message, usual))))
+		return HEADER_READ;
+	return read_header(message);
 }
 
 /* The body of AUTH_SYS (RFC 5531 appendix A) must fill its opaque exactly. */

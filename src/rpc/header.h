@@ -14,18 +14,29 @@ enum header_result {
 };
 
 /*
+ * The header of the last call of its kind, of one direction of a connection:
+ * most differ in XID and procedure alone. All zeros: there was none.
+ */
+struct usual_header {
+	uint32_t bytes;			/* in front of the arguments; 0: none */
+	uint32_t program, version, credential_flavor;
+	uint64_t service;		/* program and version as the bytes have them, here as below */
+	uint64_t credential, verifier;	/* flavor and length: what else a credential says is nobody's question */
+};
+
+/*
  * Reads a header at the start of message->body, all else in the message being
  * zero. A call is identified by its bytes up to the procedure, a reply by those
- * up to the message type.
+ * up to the message type. usual learns from calls; NULL: nobody remembers.
  */
-enum header_result rpc_header_parse(struct rpc_message *message);
+enum header_result rpc_header_parse(struct rpc_message *message, struct usual_header *usual);
 
 /* The same at the cursor's start. In line: a cursor that was just made is not to be copied at once. */
 static inline enum header_result
 rpc_header_read(struct xdr_cursor cursor, struct rpc_message *message)
 {
 	*message = (struct rpc_message){ .body = cursor };
-	return rpc_header_parse(message);
+	return rpc_header_parse(message, NULL);
 }
 
 /*

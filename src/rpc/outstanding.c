@@ -135,7 +135,8 @@ outstanding_spare(struct outstanding *table)
 	if (table->spare == CALL_NONE)
 		table->spare = take_free(table);
 	call = &table->pool[table->spare];
-	memset(call, 0, offsetof(struct call, token));
+	op_clear(&call->op);
+	memset((uint8_t *)call + sizeof call->op, 0, offsetof(struct call, token) - sizeof call->op);
 	return call;
 }
 

@@ -634,7 +634,7 @@ Test(nfs4, a_copy_says_all_that_is_valid)
 	struct nfs_op whole, plain;
 
 	op_copy(&whole, &op);
-	cr_assert_eq(memcmp(&whole, &op, offsetof(struct nfs_op, operations)), 0);
+	cr_assert_eq(memcmp(&whole, &op, offsetof(struct nfs_op, asked)), 0);
 	op.valid = OP_HAS_SLOT;
 	op_copy(&plain, &op);
 	cr_assert_eq(plain.xid, 7);

@@ -64,6 +64,50 @@ Test(header, calls)
 	}
 }
 
+/* With the header before it in mind a header reads as without, whichever of its bytes is another one, and wherever it is cut. */
+static void
+check_usual(const char *buffer, uint32_t cap, uint32_t len, struct usual_header usual)
+{
+	struct xdr_cursor cursor = cursor_over(buffer, cap, len, XDR_HOLE);
+	struct rpc_message message = { .body = cursor }, alone;
+	enum header_result result = rpc_header_parse(&message, &usual);
+
+	cr_assert_eq(rpc_header_read(cursor, &alone), result);
+	cr_assert_eq(message.xid, alone.xid);
+	cr_assert_eq(message.type, alone.type);
+	cr_assert_eq(message.program, alone.program);
+	cr_assert_eq(message.version, alone.version);
+	cr_assert_eq(message.procedure, alone.procedure);
+	cr_assert_eq(message.credential_flavor, alone.credential_flavor);
+	cr_assert_eq(message.protection, alone.protection);
+	cr_assert_eq(message.asks_for_tls, alone.asks_for_tls);
+	cr_assert_eq(message.header_complete, alone.header_complete);
+	cr_assert_eq(message.body.off, alone.body.off);
+	cr_assert_eq(message.body.status, alone.body.status);
+}
+
+Test(header, what_is_usual_changes_nothing)
+{
+	for (int auth_sys = 0; auth_sys < 2; auth_sys++) {
+		char buffer[BUFFER];
+		uint32_t args, len = encode_call(buffer, auth_sys, &args);
+		struct usual_header usual = { 0 };
+		struct rpc_message message = { .body = cursor_over(buffer, len, len, XDR_HOLE) };
+
+		check_usual(buffer, len, len, usual);
+		cr_assert_eq(rpc_header_parse(&message, &usual), HEADER_READ);
+		cr_assert_eq(usual.bytes, args);
+		for (uint32_t cap = 0; cap <= len; cap++)
+			check_usual(buffer, cap, len, usual);
+		for (uint32_t at = 0; at < args; at++)
+			for (int bit = 0; bit < 8; bit++) {
+				buffer[at] = (char)(buffer[at] ^ 1 << bit);
+				check_usual(buffer, len, len, usual);
+				buffer[at] = (char)(buffer[at] ^ 1 << bit);
+			}
+	}
+}
+
 /* Cut by a hole or still coming: never more than the bytes tell, never something else. */
 Test(header, cut_calls)
 {
