@@ -180,8 +180,11 @@ is_transient_program(uint32_t program)
 static inline bool
 op_is_callback(const struct nfs_op *op)
 {
-	enum { NLM = 100021, GRANTED = 5, GRANTED_MSG = 10, UNLOCK_RES = 14 };
+	enum { NFS = 100003, NLM = 100021, GRANTED = 5, GRANTED_MSG = 10, UNLOCK_RES = 14 };
 
+	/* as nearly every call */
+	if (op->program == NFS)
+		return false;
 	return is_transient_program(op->program) || (op->program == NLM &&
 	    (op->procedure == GRANTED || (op->procedure >= GRANTED_MSG && op->procedure <= UNLOCK_RES)));
 }
