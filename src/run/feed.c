@@ -11,7 +11,7 @@ enum {
 	BATCHES = 4,		/* between a decoding thread and its reader */
 	ADDED_OPS = 64,		/* to the aggregate at once, while they are at hand */
 	CACHE_LINE = 64,
-	STEP_PACKETS = 256,
+	STEP_PACKETS = 512,
 	WAIT_US = 100 * 1000,
 	LIVE_BATCHES = 64,	/* behind which a live stream is not read on */
 	QUIET_MS = 1000,	/* without a byte of a live stream: nothing belongs in front of what waits */
