@@ -191,6 +191,26 @@ last_of(const struct dist *dist)
 	return bucket_of(dist->max_ns);
 }
 
+/* The first bucket from this one on that is not empty, or the one behind the last; where there are carries, any. */
+static int
+bucket_seek(const struct dist *dist, int bucket, int last)
+{
+	const uint32_t *counts = dist->counts;
+	int first = dist->first;
+	uint64_t two;
+
+	if (dist->carries)
+		return bucket;
+	for (; bucket < last; bucket += 2) {
+		memcpy(&two, &counts[bucket - first], sizeof(two));
+		if (two != 0)
+			break;
+	}
+	while (bucket <= last && counts[bucket - first] == 0)
+		bucket++;
+	return bucket;
+}
+
 void
 dist_merge(struct dist *into, const struct dist *from)
 {
@@ -198,15 +218,11 @@ dist_merge(struct dist *into, const struct dist *from)
 		return;
 	dist_widen(into, from->min_ns, from->max_ns);
 	if (from->counts != NULL) {
-		int last = last_of(from);
+		int bucket = first_of(from), last = last_of(from);
 
 		dist_reach(into);
-		for (int bucket = first_of(from); bucket <= last; bucket++) {
-			uint64_t count = count_at(from, bucket);
-
-			if (count > 0)
-				bucket_add(into, bucket, count);
-		}
+		for (; (bucket = bucket_seek(from, bucket, last)) <= last; bucket++)
+			bucket_add(into, bucket, count_at(from, bucket));
 	}
 	into->count += from->count;
 	into->sum_ns += from->sum_ns;
@@ -246,12 +262,13 @@ dist_mean(const struct dist *dist)
 void
 dist_each_bucket(const struct dist *dist, dist_bucket_fn *each, void *context)
 {
-	int last;
+	int bucket, last;
 
 	if (dist->count == 0 || dist->counts == NULL)
 		return;
+	bucket = first_of(dist);
 	last = last_of(dist);
-	for (int bucket = first_of(dist); bucket <= last; bucket++) {
+	for (; (bucket = bucket_seek(dist, bucket, last)) <= last; bucket++) {
 		uint64_t count = count_at(dist, bucket);
 
 		if (count > 0)

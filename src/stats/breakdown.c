@@ -13,8 +13,9 @@ enum {
 	PRUNE_AT = BREAKDOWN_ROWS + BREAKDOWN_ROWS / 2,
 	/* Of SIZE and TIME: beyond, a value's operations share one row. */
 	ROWS_MAX = SLOTS / 2,
-	BUNDLES = 64,
-	BUNDLE_BITS = 8,
+	BUNDLES = 128,
+	BUNDLE_BITS = 10,
+	SIZE_UNKNOWN = 3,	/* no power of two */
 };
 
 struct counted {
@@ -40,14 +41,22 @@ struct breakdown {
 	uint16_t slot[SLOTS];	/* index into rows + 1; 0: free */
 };
 
-/* Calls of one operation on one connection count in the same rows of these kinds. */
-static const enum breakdown_kind bundled[] = { BREAKDOWN_CLIENT, BREAKDOWN_SERVER, BREAKDOWN_CONNECTION };
+/* Calls of one operation and size on one connection count in the same rows of these kinds; of SIZE if it is known. */
+static const enum breakdown_kind bundled[] = {
+	BREAKDOWN_CLIENT, BREAKDOWN_SERVER, BREAKDOWN_CONNECTION, BREAKDOWN_SIZE,
+};
 
-/* They are counted once, and added to the rows when those are looked at. */
+/*
+ * They are counted once, added up when another window of TIME begins, and added
+ * to the rows when those are looked at.
+ */
 struct bundle {
 	uint32_t client_id, server_id, connection_id;
+	uint32_t size;		/* its class, or SIZE_UNKNOWN */
 	unsigned number;
 	unsigned at[G_N_ELEMENTS(bundled)];	/* of the rows of each kind; none gives way meanwhile */
+	int64_t start_ns;	/* of the window, when it began: it may have been joined with others since */
+	struct breakdown_row window;	/* not in sum yet */
 	struct breakdown_row sum;
 };
 
@@ -341,10 +350,10 @@ breakdown_window(struct breakdown *breakdown, int64_t at_ns)
 }
 
 /* The largest power of two that is not above bytes. */
-static uint64_t
+static uint32_t
 size_class(uint32_t bytes)
 {
-	return bytes == 0 ? 0 : UINT64_C(1) << (31 - __builtin_clz(bytes));
+	return bytes == 0 ? 0 : UINT32_C(1) << (31 - __builtin_clz(bytes));
 }
 
 static G_GNUC_NO_INLINE void
@@ -354,7 +363,7 @@ network_differs(struct breakdown_row *row)
 	row->network_differs = true;
 }
 
-static inline void
+static inline __attribute__((always_inline)) void
 row_add(struct breakdown_row *row, const struct attribution *parts, const struct pair_gist *gist)
 {
 	row->count++;
@@ -467,6 +476,19 @@ breakdowns_new(struct row_keys *keys)
 	return breakdowns;
 }
 
+/* What a bundle holds of the window goes to the window's row. */
+static void
+bundle_add_up(struct breakdowns *breakdowns, struct bundle *bundle)
+{
+	struct breakdown *time = breakdowns->of[BREAKDOWN_TIME];
+	uint64_t start_ns = (uint64_t)window_start(time, bundle->start_ns);
+
+	row_merge(breakdown_row(time, start_ns, bundle->number), &bundle->window);
+	row_merge(&bundle->sum, &bundle->window);
+	dist_reset(&bundle->window.total);
+	bundle->window = (struct breakdown_row){ .total = bundle->window.total };
+}
+
 /* What bundles hold goes to their rows. */
 static void
 bundles_flush(struct breakdowns *breakdowns)
@@ -476,8 +498,12 @@ bundles_flush(struct breakdowns *breakdowns)
 	for (unsigned i = 0; i < breakdowns->bundles; i++) {
 		struct bundle *bundle = &breakdowns->bundle[i];
 
-		for (unsigned j = 0; j < G_N_ELEMENTS(bundled); j++)
-			row_merge(&breakdowns->of[bundled[j]]->rows[bundle->at[j]].row, &bundle->sum);
+		bundle_add_up(breakdowns, bundle);
+		for (unsigned j = 0; j < G_N_ELEMENTS(bundled); j++) {
+			if (bundled[j] != BREAKDOWN_SIZE || bundle->size != SIZE_UNKNOWN)
+				row_merge(&breakdowns->of[bundled[j]]->rows[bundle->at[j]].row, &bundle->sum);
+		}
+		dist_clear(&bundle->window.total);
 		dist_clear(&bundle->sum.total);
 	}
 	breakdowns->bundles = 0;
@@ -547,80 +573,133 @@ rows_are_short(const struct breakdowns *breakdowns)
 }
 
 static void
-ids_of_pair(const struct op_pair *pair, uint64_t id[BREAKDOWN_KINDS])
+ids_of_pair(const struct op_pair *pair, uint32_t size, uint64_t id[BREAKDOWN_KINDS])
 {
 	id[BREAKDOWN_CLIENT] = pair->client_id;
 	id[BREAKDOWN_SERVER] = pair->server_id;
-	id[BREAKDOWN_FILE] = pair->file_id;
 	id[BREAKDOWN_CONNECTION] = pair->connection_id;
+	id[BREAKDOWN_SIZE] = size;
+}
+
+/* Makes the row that is there for a value's operation alone, and says where; false: several share it. */
+static bool
+own_row(struct breakdown *breakdown, uint64_t id, unsigned number, unsigned *at)
+{
+	const struct breakdown_row *row = breakdown_row(breakdown, id, number);
+
+	*at = (unsigned)((const struct counted *)(const void *)row - breakdown->rows);
+	return breakdown->rows[*at].number == number;
 }
 
 /* A new bundle, at its slot; NULL: it has none, and the call counts in each row. */
-static G_GNUC_NO_INLINE struct bundle *
-bundle_new(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, unsigned slot)
+static struct bundle *
+bundle_new(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t size, int64_t start_ns,
+    unsigned slot)
 {
 	struct bundle *bundle = &breakdowns->bundle[breakdowns->bundles];
 	uint64_t id[BREAKDOWN_KINDS];
+	unsigned at;
 
 	if (rows_are_short(breakdowns)) {
 		bundles_flush(breakdowns);
 		return NULL;
 	}
-	if (breakdowns->slot[slot] != 0 || breakdowns->bundles == BUNDLES)
+	if (breakdowns->slot[slot] != 0 || breakdowns->bundles == BUNDLES ||
+	    !own_row(breakdowns->of[BREAKDOWN_TIME], (uint64_t)start_ns, number, &at))
 		return NULL;
 	*bundle = (struct bundle){ .client_id = pair->client_id, .server_id = pair->server_id,
-		.connection_id = pair->connection_id, .number = number };
-	ids_of_pair(pair, id);
+		.connection_id = pair->connection_id, .size = size, .number = number, .start_ns = start_ns };
+	ids_of_pair(pair, size, id);
 	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++) {
-		struct breakdown *breakdown = breakdowns->of[bundled[i]];
-		const struct breakdown_row *row = breakdown_row(breakdown, id[bundled[i]], number);
-
-		bundle->at[i] = (unsigned)((const struct counted *)(const void *)row - breakdown->rows);
+		if (bundled[i] == BREAKDOWN_SIZE && size == SIZE_UNKNOWN)
+			continue;
+		if (!own_row(breakdowns->of[bundled[i]], id[bundled[i]], number, &bundle->at[i]))
+			return NULL;
 	}
 	breakdowns->slot[slot] = (uint8_t)++breakdowns->bundles;
 	return bundle;
 }
 
-static inline struct bundle *
-bundle_of(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number)
+/* The bundle's last call was in another window; NULL: this one comes late, or shares its row of TIME. */
+static struct bundle *
+bundle_turn(struct breakdowns *breakdowns, struct bundle *bundle, int64_t start_ns)
 {
-	uint64_t mix = (pair->connection_id * UINT64_C(0x9e3779b97f4a7c15)) + number * UINT64_C(0xd6e8feb86659fd93);
-	unsigned slot = (unsigned)(mix >> (64 - BUNDLE_BITS));
-	struct bundle *bundle;
+	struct breakdown *time = breakdowns->of[BREAKDOWN_TIME];
+	int64_t last_ns = window_start(time, bundle->start_ns);
+	unsigned at;
 
-	if (G_UNLIKELY(breakdowns->slot[slot] == 0))
-		return bundle_new(breakdowns, pair, number, slot);
-	bundle = &breakdowns->bundle[breakdowns->slot[slot] - 1];
-	if (G_LIKELY(bundle->connection_id == pair->connection_id && bundle->number == number &&
-	    bundle->client_id == pair->client_id && bundle->server_id == pair->server_id))
-		return bundle;
-	return bundle_new(breakdowns, pair, number, slot);
+	if (start_ns < last_ns || !own_row(time, (uint64_t)start_ns, bundle->number, &at))
+		return NULL;
+	if (start_ns > last_ns)
+		bundle_add_up(breakdowns, bundle);
+	bundle->start_ns = start_ns;
+	return bundle;
 }
 
-static G_GNUC_NO_INLINE void
-add_bundled(struct breakdowns *breakdowns, const struct op_pair *pair, const struct pair_gist *gist)
+static inline bool
+is_of_bundle(const struct op_pair *pair, unsigned number, uint32_t size, const struct bundle *bundle)
 {
+	return bundle->connection_id == pair->connection_id && bundle->number == number && bundle->size == size &&
+	    bundle->client_id == pair->client_id && bundle->server_id == pair->server_id;
+}
+
+static G_GNUC_NO_INLINE struct bundle *
+bundle_again(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t size,
+    int64_t start_ns, unsigned slot)
+{
+	if (breakdowns->slot[slot] != 0) {
+		struct bundle *bundle = &breakdowns->bundle[breakdowns->slot[slot] - 1];
+
+		if (is_of_bundle(pair, number, size, bundle))
+			return bundle_turn(breakdowns, bundle, start_ns);
+	}
+	return bundle_new(breakdowns, pair, number, size, start_ns, slot);
+}
+
+static inline struct bundle *
+bundle_of(struct breakdowns *breakdowns, const struct op_pair *pair, unsigned number, uint32_t size, int64_t start_ns)
+{
+	uint64_t mix = (pair->connection_id * UINT64_C(0x9e3779b97f4a7c15)) +
+	    (number + ((uint64_t)size << 32)) * UINT64_C(0xd6e8feb86659fd93);
+	unsigned slot = (unsigned)(mix >> (64 - BUNDLE_BITS));
+
+	if (G_LIKELY(breakdowns->slot[slot] != 0)) {
+		struct bundle *bundle = &breakdowns->bundle[breakdowns->slot[slot] - 1];
+
+		if (G_LIKELY(bundle->start_ns == start_ns && is_of_bundle(pair, number, size, bundle)))
+			return bundle;
+	}
+	return bundle_again(breakdowns, pair, number, size, start_ns, slot);
+}
+
+/* A call without a bundle. */
+static G_GNUC_NO_INLINE void
+add_apart(struct breakdowns *breakdowns, const struct op_pair *pair, const struct pair_gist *gist, uint32_t size,
+    int64_t start_ns)
+{
+	struct breakdown *const *of = breakdowns->of;
 	uint64_t id[BREAKDOWN_KINDS];
 
-	ids_of_pair(pair, id);
-	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++)
-		row_add(breakdown_row(breakdowns->of[bundled[i]], id[bundled[i]], gist->number), &pair->parts, gist);
+	ids_of_pair(pair, size, id);
+	for (unsigned i = 0; i < G_N_ELEMENTS(bundled); i++) {
+		if (bundled[i] != BREAKDOWN_SIZE || size != SIZE_UNKNOWN)
+			row_add(breakdown_row(of[bundled[i]], id[bundled[i]], gist->number), &pair->parts, gist);
+	}
+	row_add(breakdown_row(of[BREAKDOWN_TIME], (uint64_t)start_ns, gist->number), &pair->parts, gist);
 }
 
 void
 breakdowns_add(struct breakdowns *breakdowns, const struct op_pair *pair, const struct pair_gist *gist)
 {
 	struct breakdown *const *of = breakdowns->of;
-	uint64_t start_ns = (uint64_t)breakdown_window(of[BREAKDOWN_TIME], pair->op[PAIR_SERVER].call_first_ns);
-	struct bundle *bundle = bundle_of(breakdowns, pair, gist->number);
+	int64_t start_ns = breakdown_window(of[BREAKDOWN_TIME], pair->op[PAIR_SERVER].call_first_ns);
+	uint32_t size = gist->has_size ? size_class(gist->size_bytes) : SIZE_UNKNOWN;
+	struct bundle *bundle = bundle_of(breakdowns, pair, gist->number, size, start_ns);
 
 	if (G_LIKELY(bundle != NULL))
-		row_add(&bundle->sum, &pair->parts, gist);
+		row_add(&bundle->window, &pair->parts, gist);
 	else
-		add_bundled(breakdowns, pair, gist);
-	row_add(breakdown_row(of[BREAKDOWN_TIME], start_ns, gist->number), &pair->parts, gist);
+		add_apart(breakdowns, pair, gist, size, start_ns);
 	if (gist->has_file)
 		row_add(breakdown_row(of[BREAKDOWN_FILE], pair->file_id, gist->number), &pair->parts, gist);
-	if (gist->has_size)
-		row_add(breakdown_row(of[BREAKDOWN_SIZE], size_class(gist->size_bytes), gist->number), &pair->parts, gist);
 }

@@ -697,6 +697,34 @@ Test(aggregate, what_is_bundled_counts_as_what_is_not)
 	}
 }
 
+/*
+ * Calls of a few connections, in windows that begin, that some come late for and
+ * that double, against the same calls with a look at the rows after each, by
+ * which nothing waits to be added up.
+ */
+Test(aggregate, what_waits_for_the_end_of_a_window_is_in_its_row)
+{
+	struct aggregate *waits = aggregate_new(2, 10), *looked = aggregate_new(2, 10);
+	uint64_t random = 11;
+	unsigned count;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		struct op_pair pair = random_pair(&random);
+		int64_t second = i / 8 + build_random(&random, 2);
+
+		pair.op[PAIR_SERVER].call_first_ns = second * 1000000000;
+		pair.client_id = pair.server_id = 1;
+		pair.connection_id = 1 + build_random(&random, 2);
+		aggregate_add_pair(waits, &pair);
+		aggregate_add_pair(looked, &pair);
+		aggregate_breakdown(looked, BREAKDOWN_TIME, &count);
+	}
+	cr_assert_eq(aggregate_window_ns(waits), INT64_C(2000000000));
+	assert_same(waits, looked);
+	aggregate_free(waits);
+	aggregate_free(looked);
+}
+
 Test(aggregate, merging_is_exact_and_associative)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
