@@ -533,14 +533,15 @@ take_late_view(struct sweep *sweep, enum sweep_view view, const struct sweep_cal
 		.begin_ns = begin_ns,
 	};
 
-	if (end_ns > settled_ns)
+	if (late.begins) {
 		wait_for_end(sweep, view, call);
-	if (begin_ns < settled_ns) {
+		if (begin_ns >= settled_ns) {
+			wait_for_begin(sweep, SWEEP_INSIDE, call);
+			return;
+		}
 		tell(sweep, view, 0, settled_ns);
-		sweep->sink->late(sweep->context, view, &late);
-	} else if (end_ns > settled_ns) {
-		wait_for_begin(sweep, SWEEP_INSIDE, call);
 	}
+	sweep->sink->late(sweep->context, view, &late);
 }
 
 static void
