@@ -5,6 +5,7 @@
 #ifndef CAPTURE_FILE_H
 #define CAPTURE_FILE_H
 
+#include "capture/ahead.h"
 #include "capture/bytes.h"
 #include "capture/packet.h"
 
@@ -50,6 +51,8 @@ struct file_format {
 	 * only take them where they lie. Returns how many. NULL: ask next for each.
 	 */
 	unsigned (*run)(void *file, struct packet *packets, unsigned most, uint64_t frame);
+	/* Sets the form of a packet's head (length_at, head_len). False: ahead.h does not know it. NULL: never. */
+	bool (*ahead)(const void *file, struct ahead *ahead);
 	/* Borrowed, and up to date after each packet. */
 	const struct file_facts *(*facts)(const void *file);
 	/* Of the interface with this number (packet.interface less 1), NULL: not known; borrowed. NULL: none has a name. */
@@ -66,24 +69,13 @@ void file_header_problem(const struct bytes *bytes, char text[FILE_TEXT]);
 /* What to say at the end of the bytes inside a packet: FILE_CUT, or FILE_BROKEN with a text. */
 enum file_result file_ends_here(const struct bytes *bytes, char text[FILE_TEXT]);
 
-/* What a packet that begins there has of headers into the cache. Inlined, since a call without an effect is left out. */
-static inline __attribute__((always_inline)) void
-file_fetch(uintptr_t head)
-{
-	enum { CACHE_LINE = 64 };
-
-	__builtin_prefetch((const void *)head);
-	__builtin_prefetch((const void *)(head + CACHE_LINE));
-	__builtin_prefetch((const void *)(head + 2 * CACHE_LINE));
-}
-
-/* The same of the next packet, or of a later one where large packets in a row, len bytes each, would have it. */
+/* Fetches the heads of the next packet, or of a later one where large packets in a row, len bytes each, would have it. */
 static inline __attribute__((always_inline)) void
 file_fetch_ahead(const uint8_t *next, uint32_t len)
 {
 	enum { LARGE = 512, LATER = 4 };
 
-	file_fetch((uintptr_t)next + (len > LARGE ? LATER * len : 0));
+	ahead_fetch((uintptr_t)next + (len > LARGE ? LATER * len : 0));
 }
 
 /* The DLT_ value of a link type as files number them (LINKTYPE_, www.tcpdump.org/linktypes.html); -1: no memory. */

@@ -221,7 +221,6 @@ take_plain(struct file_pcap *file, struct packet *packets, unsigned most, uint64
 		packet->frame = frame++;
 		packet->data = place + HEAD;
 		place += HEAD + head[2];
-		file_fetch_ahead(place, HEAD + head[2]);
 		packet++;
 	}
 	bytes_pass(bytes, (size_t)(place - bytes->place));
@@ -234,6 +233,16 @@ next_run(void *context, struct packet *packets, unsigned most, uint64_t frame)
 	struct file_pcap *file = context;
 
 	return file->is_plain ? take_plain(file, packets, most, frame) : 0;
+}
+
+static bool
+ahead_of(const void *context, struct ahead *ahead)
+{
+	const struct file_pcap *file = context;
+
+	ahead->length_at = 2 * sizeof(uint32_t);
+	ahead->head_len = HEAD;
+	return file->is_plain;
 }
 
 static enum file_result
@@ -263,6 +272,7 @@ const struct file_format file_format_pcap = {
 	.open = open_pcap,
 	.next = next_packet,
 	.run = next_run,
+	.ahead = ahead_of,
 	.facts = facts_of,
 	.problem = problem_of,
 	.free = g_free,

@@ -487,10 +487,21 @@ problem_of(const void *context)
 	return file->text;
 }
 
+static bool
+ahead_of(const void *context, struct ahead *ahead)
+{
+	const struct file_pcapng *file = context;
+
+	ahead->length_at = sizeof(uint32_t);
+	ahead->head_len = 0;
+	return !file->swapped;
+}
+
 const struct file_format file_format_pcapng = {
 	.name = "pcapng",
 	.open = open_pcapng,
 	.next = next_packet,
+	.ahead = ahead_of,
 	.facts = facts_of,
 	.interface = interface_name,
 	.problem = problem_of,

@@ -362,6 +362,18 @@ source_more(struct source *source, struct packet *packets, unsigned most)
 	return (unsigned)(packet - packets);
 }
 
+void
+source_look_ahead(const struct source *source, struct ahead *ahead)
+{
+	const struct bytes *bytes = source->bytes;
+
+	ahead->place = ahead->end = 0;
+	if (source->format->ahead == NULL || !source->format->ahead(source->file, ahead))
+		return;
+	ahead->place = (uintptr_t)bytes->place;
+	ahead->end = (uintptr_t)bytes->filled - ahead->length_at - sizeof(uint32_t) + 1;
+}
+
 const struct source_facts *
 source_facts(const struct source *source)
 {

@@ -62,6 +62,8 @@ enum source_result source_next(struct source *source, struct packet *packet, GEr
  * nothing is waited for, nothing is gone. Returns how many.
  */
 unsigned source_more(struct source *source, struct packet *packets, unsigned most);
+/* The packets that follow these, as far as they were read; good until the next call of another function. */
+void source_look_ahead(const struct source *source, struct ahead *ahead);
 
 /* Borrowed; they grow while the source is read. */
 const struct source_facts *source_facts(const struct source *source);

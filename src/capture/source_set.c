@@ -280,6 +280,15 @@ source_set_more(struct source_set *set, struct packet *packets, unsigned most)
 	return count;
 }
 
+void
+source_set_look_ahead(const struct source_set *set, struct ahead *ahead)
+{
+	if (set->reading != NULL)
+		source_look_ahead(set->reading, ahead);
+	else
+		ahead->place = ahead->end = 0;
+}
+
 const GError *
 source_set_trouble(const struct source_set *set)
 {

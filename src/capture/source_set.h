@@ -27,6 +27,8 @@ void source_set_on_gone(struct source_set *set, source_gone_fn *gone, void *cont
 enum source_result source_set_next(struct source_set *set, struct packet *packet);
 /* As source_more. */
 unsigned source_set_more(struct source_set *set, struct packet *packets, unsigned most);
+/* As source_look_ahead. */
+void source_set_look_ahead(const struct source_set *set, struct ahead *ahead);
 /* What went wrong while reading, the first error; NULL: nothing. Borrowed. */
 const GError *source_set_trouble(const struct source_set *set);
 

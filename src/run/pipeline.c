@@ -37,6 +37,7 @@ struct shard {
 
 struct pipeline {
 	struct source_set *sources;	/* NULL: packets are pushed */
+	struct ahead ahead;		/* of what was read last */
 	const struct source_facts *told;	/* then */
 	struct reorder *reorder;
 	struct duplicates *duplicates;
@@ -432,6 +433,7 @@ take_packet(struct pipeline *pipeline, const struct packet *packet)
 	struct flow_hash *flow;
 	struct segment segment;
 
+	ahead_step(&pipeline->ahead);
 	pipeline->taken++;
 	if (G_LIKELY(packet->ts_ns >= pipeline->newest_ns)) {
 		pipeline->newest_ns = packet->ts_ns;
@@ -650,11 +652,13 @@ pipeline_step(struct pipeline *pipeline, unsigned packets)
 		unsigned places, count;
 		struct packet *room = reorder_room(pipeline->reorder, &places);
 
+		pipeline->ahead.end = 0;
 		if (source_set_next(pipeline->sources, room) != SOURCE_PACKET) {
 			pipeline_end(pipeline);
 			return false;
 		}
 		count = 1 + source_set_more(pipeline->sources, room + 1, MIN(places, packets) - 1);
+		source_set_look_ahead(pipeline->sources, &pipeline->ahead);
 		push(pipeline, room, count);
 		packets -= count;
 	}
