@@ -71,6 +71,14 @@ waits_weigh(struct half *half, int64_t acked, uint16_t window, int64_t now_ns)
 	waits_note_acked(waits, open, now_ns);
 }
 
+/* Stamps of decades apart may add up to more than there is room for. */
+static void
+add_wait(int64_t *sum_ns, int64_t ns)
+{
+	if (G_UNLIKELY(__builtin_add_overflow(*sum_ns, ns, sum_ns)))
+		*sum_ns = INT64_MAX;
+}
+
 /* Inside a record, in order. */
 static void
 judge_gap(struct half *half, const struct half *other, int64_t now_ns)
@@ -86,12 +94,12 @@ judge_gap(struct half *half, const struct half *other, int64_t now_ns)
 		return;
 	}
 	if (waits->shut_ns > 0)
-		waits->so_far.receiver_ns += waits->shut_ns;
+		add_wait(&waits->so_far.receiver_ns, waits->shut_ns);
 	else if (waits->acked_ns != WAITS_NEVER && waits->acked_ns - waits->data_ns > sender_ns &&
 	    now_ns - waits->acked_ns <= 2 * sender_ns)
-		waits->so_far.receiver_ns += waits->acked_ns - waits->data_ns;
+		add_wait(&waits->so_far.receiver_ns, waits->acked_ns - waits->data_ns);
 	if (waits->free_ns != WAITS_NEVER && now_ns - waits->free_ns > receiver_ns)
-		waits->so_far.sender_ns += now_ns - waits->free_ns;
+		add_wait(&waits->so_far.sender_ns, now_ns - waits->free_ns);
 }
 
 void
