@@ -217,10 +217,12 @@ dist_merge(struct dist *into, const struct dist *from)
 	if (from->count == 0)
 		return;
 	dist_widen(into, from->min_ns, from->max_ns);
+	/* counters have room for all between the extremes, whoever brings these */
+	if (from->counts != NULL || into->counts != NULL)
+		dist_reach(into);
 	if (from->counts != NULL) {
 		int bucket = first_of(from), last = last_of(from);
 
-		dist_reach(into);
 		for (; (bucket = bucket_seek(from, bucket, last)) <= last; bucket++)
 			bucket_add(into, bucket, count_at(from, bucket));
 	}

@@ -83,7 +83,10 @@ dist_add_here(struct dist *dist, int64_t value_ns)
 	dist_count(dist, value_ns, dist_bucket(value_ns));
 }
 
-/* dist_add without a histogram: count, sum, minimum and maximum; dist_mean and dist_merge hold for them. */
+/*
+ * dist_add without a histogram: count, sum, minimum and maximum; dist_mean and
+ * dist_merge hold for them. A dist takes either this or dist_add, never both.
+ */
 static inline void
 dist_sum(struct dist *dist, int64_t value_ns)
 {

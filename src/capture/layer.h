@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/words.h"
 
 enum layer_result {
 	LAYER_FOUND,	/* the header was taken off, what follows is for us */
@@ -36,34 +37,6 @@ load_be32(const uint8_t *bytes)
 {
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
 	    (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
-/* In this host's byte order: to compare and to hash. */
-static inline uint16_t
-load16(const uint8_t *bytes)
-{
-	uint16_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return word;
-}
-
-static inline uint32_t
-load32(const uint8_t *bytes)
-{
-	uint32_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return word;
-}
-
-static inline uint64_t
-load64(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return word;
 }
 
 /* LAYER_FOUND when len bytes can be read at data, else what that means. */

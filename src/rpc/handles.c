@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/words.h"
+
 enum { KNOWN_BITS = 8, WORD = 8, LINE = 64, MOST_BYTES = LINE - 12 };
 
 /* A line of the cache. */
@@ -48,34 +50,25 @@ hash_of(const uint8_t *bytes, uint32_t len)
 	return hash;
 }
 
-static inline uint64_t
-word_at(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes, sizeof word);
-	return word;
-}
-
 /* Of a word at least; the last one may reach back into the one before, here as below. */
 static inline unsigned
 place_of(const uint8_t *bytes, uint32_t len)
 {
 	const uint8_t *last = bytes + len - WORD;
-	uint64_t sum = word_at(last);
+	uint64_t sum = load64(last);
 
 	for (; bytes < last; bytes += WORD)
-		sum += word_at(bytes);
+		sum += load64(bytes);
 	return (unsigned)(sum * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KNOWN_BITS));
 }
 
 static inline bool
 is_same(const uint8_t *a, const uint8_t *b, uint32_t len)
 {
-	uint64_t differ = word_at(a + len - WORD) ^ word_at(b + len - WORD);
+	uint64_t differ = load64(a + len - WORD) ^ load64(b + len - WORD);
 
 	for (uint32_t at = 0; at < len - WORD; at += WORD)
-		differ |= word_at(a + at) ^ word_at(b + at);
+		differ |= load64(a + at) ^ load64(b + at);
 	return differ == 0;
 }
 

@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "rpc/names.h"
 
 enum {
@@ -151,15 +152,6 @@ read_header(struct rpc_message *message)
 	return HEADER_READ;
 }
 
-static inline uint64_t
-two_words(const uint8_t *words)
-{
-	uint64_t both;
-
-	memcpy(&both, words, sizeof both);
-	return both;
-}
-
 /*
  *   0    4    8           12      16      20        24                 32 + credential
  *   XID  CALL rpc version program version procedure flavor len bytes.. flavor len bytes..
@@ -171,7 +163,7 @@ is_call_of_version_2(const uint8_t *words)
 {
 	static const uint8_t kind[8] = { [3] = RPC_TYPE_CALL, [7] = RPC_VERSION };
 
-	return two_words(words + KIND) == two_words(kind);
+	return load64(words + KIND) == load64(kind);
 }
 
 /* A call like the one before it. */
@@ -183,9 +175,9 @@ load_usual(struct rpc_message *message, const struct usual_header *usual)
 	/* no bytes of a header are more than any */
 	if (usual->bytes - 1 >= message->body.cap)
 		return false;
-	if (!is_call_of_version_2(words) || ((two_words(words + SERVICE) ^ usual->service) |
-	    (two_words(words + CREDENTIAL) ^ usual->credential) |
-	    (two_words(words + usual->bytes - AUTH_WORDS) ^ usual->verifier)) != 0)
+	if (!is_call_of_version_2(words) || ((load64(words + SERVICE) ^ usual->service) |
+	    (load64(words + CREDENTIAL) ^ usual->credential) |
+	    (load64(words + usual->bytes - AUTH_WORDS) ^ usual->verifier)) != 0)
 		return false;
 	message->type = RPC_TYPE_CALL;
 	message->xid = xdr_load32(words);
@@ -207,9 +199,9 @@ learn_usual(struct usual_header *usual, const struct rpc_message *message)
 	usual->program = message->program;
 	usual->version = message->version;
 	usual->credential_flavor = message->credential_flavor;
-	usual->service = two_words(words + SERVICE);
-	usual->credential = two_words(words + CREDENTIAL);
-	usual->verifier = two_words(words + usual->bytes - AUTH_WORDS);
+	usual->service = load64(words + SERVICE);
+	usual->credential = load64(words + CREDENTIAL);
+	usual->verifier = load64(words + usual->bytes - AUTH_WORDS);
 }
 
 /* One that is all here, without what takes more to read. */
@@ -248,7 +240,7 @@ load_reply(struct rpc_message *message)
 	static const uint8_t accepted[8] = { [3] = RPC_TYPE_REPLY, [7] = REPLY_ACCEPTED };
 	const uint8_t *words = message->body.data;
 
-	if (two_words(words + KIND) != two_words(accepted) || xdr_load32(words + 16) != 0)
+	if (load64(words + KIND) != load64(accepted) || xdr_load32(words + 16) != 0)
 		return false;
 	message->type = RPC_TYPE_REPLY;
 	message->xid = xdr_load32(words);

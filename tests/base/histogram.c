@@ -343,6 +343,22 @@ Test(dist, sums_without_a_histogram_merge_too)
 	cr_assert_null(all.counts);
 }
 
+/* Extremes that come without counters have room for one all the same. */
+Test(dist, what_is_merged_without_a_histogram_leaves_room)
+{
+	struct dist sums = { 0 }, all = { 0 };
+
+	dist_add(&all, 1000);
+	dist_sum(&sums, 1);
+	dist_sum(&sums, 1000000000);
+	dist_merge(&all, &sums);
+	dist_add(&all, 2);
+	dist_add(&all, 999999999);
+	cr_assert_eq(all.count, 5);
+	cr_assert_eq((int64_t)all.sum_ns, INT64_C(2000001002));
+	dist_clear(&all);
+}
+
 Test(dist, a_copy_has_a_life_of_its_own)
 {
 	struct dist dist = { 0 }, copy;

@@ -108,53 +108,104 @@ Test(ahead, cut_anywhere)
 	free(bytes);
 }
 
-static char *
-write_capture(const char *folder, uint32_t magic)
+static void
+put32(GByteArray *file, bool swapped, uint32_t value)
 {
-	g_autoptr(GByteArray) file = g_byte_array_new();
-	bool swapped = magic == GUINT32_SWAP_LE_BE(0xa1b2c3d4);
-	uint32_t header[6] = { magic, 0, 0, 0, 65535, 1 };
-	uint16_t versions[2] = { 2, 4 };
-	char *path = g_build_filename(folder, "ahead.pcap", NULL);
-
-	for (unsigned i = 0; i < 2; i++)
-		versions[i] = swapped ? GUINT16_SWAP_LE_BE(versions[i]) : versions[i];
-	memcpy(&header[1], versions, sizeof versions);
-	for (unsigned i = 4; i < 6; i++)
-		header[i] = swapped ? GUINT32_SWAP_LE_BE(header[i]) : header[i];
-	g_byte_array_append(file, (const uint8_t *)header, sizeof header);
-	for (unsigned i = 0; i < PACKETS; i++) {
-		uint32_t len = length_of(i), head[4] = { 1000 + i, 0, len, len };
-		g_autofree uint8_t *payload = g_malloc0(len);
-
-		for (unsigned j = 0; j < 4; j++)
-			head[j] = swapped ? GUINT32_SWAP_LE_BE(head[j]) : head[j];
-		g_byte_array_append(file, (const uint8_t *)head, sizeof head);
-		g_byte_array_append(file, payload, len);
-	}
-	cr_assert(g_file_set_contents(path, (const char *)file->data, (gssize)file->len, NULL));
-	return path;
+	if (swapped)
+		value = GUINT32_SWAP_LE_BE(value);
+	g_byte_array_append(file, (const uint8_t *)&value, sizeof value);
 }
 
-/* How many heads the walk meets in what was read of the file: just those of the packets that come next. */
+static void
+put_zeros(GByteArray *file, uint32_t len)
+{
+	g_autofree uint8_t *zeros = g_malloc0(len);
+
+	g_byte_array_append(file, zeros, len);
+}
+
+static GByteArray *
+make_pcap(bool swapped)
+{
+	GByteArray *file = g_byte_array_new();
+	uint16_t versions[2] = { 2, 4 };
+
+	put32(file, swapped, 0xa1b2c3d4);
+	for (unsigned i = 0; i < 2; i++)
+		versions[i] = swapped ? GUINT16_SWAP_LE_BE(versions[i]) : versions[i];
+	g_byte_array_append(file, (const uint8_t *)versions, sizeof versions);
+	put_zeros(file, 8);
+	put32(file, swapped, 65535);
+	put32(file, swapped, 1);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		put32(file, swapped, 1000 + i);
+		put32(file, swapped, 0);
+		put32(file, swapped, length_of(i));
+		put32(file, swapped, length_of(i));
+		put_zeros(file, length_of(i));
+	}
+	return file;
+}
+
+/* A section, an interface, and enhanced packet blocks. */
+static GByteArray *
+make_pcapng(bool swapped)
+{
+	GByteArray *file = g_byte_array_new();
+	const uint32_t version = swapped ? 0x00000100 : 1;
+
+	put32(file, swapped, 0x0a0d0d0a);
+	put32(file, swapped, 28);
+	put32(file, swapped, 0x1a2b3c4d);
+	g_byte_array_append(file, (const uint8_t *)&version, sizeof version);
+	put_zeros(file, 8);
+	put32(file, swapped, 28);
+	put32(file, swapped, 1);
+	put32(file, swapped, 20);
+	put32(file, swapped, swapped ? 0x00010000 : 1);
+	put32(file, swapped, 0);
+	put32(file, swapped, 20);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		uint32_t len = length_of(i), padded = (len + 3) & ~UINT32_C(3);
+
+		put32(file, swapped, 6);
+		put32(file, swapped, 32 + padded);
+		put32(file, swapped, 0);
+		put32(file, swapped, 0);
+		put32(file, swapped, 1000 + i);
+		put32(file, swapped, len);
+		put32(file, swapped, len);
+		put_zeros(file, padded);
+		put32(file, swapped, 32 + padded);
+	}
+	return file;
+}
+
+/*
+ * How many heads, of so many bytes, the walk meets in what was read of the file
+ * behind its first packet: just those of the packets that come next.
+ */
 static unsigned
-walk_beside(uint32_t magic)
+walk_beside(GByteArray *file, uint32_t head_len)
 {
 	g_autofree char *folder = g_dir_make_tmp("nfscorr-ahead-XXXXXX", NULL);
-	g_autofree char *path = write_capture(folder, magic);
-	struct source *source = source_open(path, &(struct source_config){ 0 }, NULL);
+	g_autofree char *path = g_build_filename(folder, "capture", NULL);
 	uintptr_t met[PACKETS];
 	unsigned walked = 0;
 	struct ahead ahead = { 0 };
+	struct source *source;
 	struct packet packet;
 
+	cr_assert(g_file_set_contents(path, (const char *)file->data, (gssize)file->len, NULL));
+	g_byte_array_unref(file);
+	source = source_open(path, &(struct source_config){ 0 }, NULL);
 	cr_assert_not_null(source);
 	cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET);
 	for (source_look_ahead(source, &ahead); ahead.place < ahead.end && walked < PACKETS; ahead_step(&ahead))
 		met[walked++] = ahead.place;
 	for (unsigned i = 0; i < walked; i++) {
-		cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET);
-		cr_assert_eq((uintptr_t)packet.data - HEAD, met[i], "packet %u", i);
+		cr_assert_eq(source_next(source, &packet, NULL), SOURCE_PACKET, "packet %u", i);
+		cr_assert_eq((uintptr_t)packet.data - head_len, met[i], "packet %u", i);
 	}
 	source_free(source);
 	cr_assert_eq(g_remove(path), 0);
@@ -164,11 +215,24 @@ walk_beside(uint32_t magic)
 
 Test(ahead, a_source_tells_where_they_lie)
 {
-	cr_assert_gt(walk_beside(0xa1b2c3d4), 10);
+	cr_assert_gt(walk_beside(make_pcap(false), HEAD), 10);
+	cr_assert_gt(walk_beside(make_pcapng(false), 28), 10);
 }
 
 /* Heads of the other byte order are not looked at. */
 Test(ahead, a_source_tells_nothing_of_another_order)
 {
-	cr_assert_eq(walk_beside(GUINT32_SWAP_LE_BE(0xa1b2c3d4)), 0);
+	cr_assert_eq(walk_beside(make_pcap(true), HEAD), 0);
+	cr_assert_eq(walk_beside(make_pcapng(true), 28), 0);
+}
+
+/* The third packet's head is cut before the end of its captured length. */
+Test(ahead, a_source_tells_of_whole_lengths_only)
+{
+	for (unsigned bytes = 1; bytes < 12; bytes++) {
+		GByteArray *file = make_pcap(false);
+
+		g_byte_array_set_size(file, 24 + 2 * HEAD + length_of(0) + length_of(1) + bytes);
+		cr_assert_eq(walk_beside(file, HEAD), 1, "%u bytes", bytes);
+	}
 }

@@ -258,3 +258,30 @@ Test(waits, scale_that_is_not_known)
 	end_read(wire, call_end, reply, 51);
 	cr_assert_eq(client_ns(wire), -1);
 }
+
+/* Stamps that leap by a century and come back: what they add up to has no room, and is not below zero. */
+Test(waits, centuries)
+{
+	const int64_t century_ns = INT64_C(3000000000) * 1000 * MS;
+	struct wire *wire = client_wire();
+
+	wire_open(wire, 1 * MS);
+	for (uint32_t xid = 1; xid <= 5; xid++) {
+		uint32_t call = wire->len[TO_SERVER], reply, call_end;
+
+		wire_read(wire, xid, 0, BYTES);
+		call_end = wire->len[TO_SERVER];
+		reply = wire_read_reply(wire, xid, BYTES);
+		wire_send(wire, TO_SERVER, call, call_end - call, reply, 10 * MS);
+		send_segment(wire, TO_CLIENT, reply, 0, call_end, 20);
+		send_segment(wire, TO_CLIENT, reply, 1, call_end, 21);
+		client_acks(wire, call_end, reply + 2 * SEGMENT, 0, 22);
+		wire_ack(wire, TO_SERVER, call_end, reply + 2 * SEGMENT, century_ns);
+		for (unsigned i = 2; i < 5; i++)
+			send_segment(wire, TO_CLIENT, reply, i, call_end, century_ns / MS + i);
+	}
+	wire_finish(wire, century_ns + 5000 * (int64_t)MS);
+	for (uint32_t xid = 1; xid <= 5; xid++)
+		cr_assert_geq(wire_op(wire, xid)->client_ns, 0, "call %u", xid);
+	wire_free(wire);
+}
